@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+#
+# How the targets of this project are compiled: the library itself, and the programs around it.
+
+# Warnings are for those who work on this project, not for those who only build it in theirs.
+set(jzx_warnings
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wredundant-decls
+    -Wnested-externs -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef -Wvla
+    -Wformat=2 -Wimplicit-fallthrough)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    list(APPEND jzx_warnings -Wlogical-op -Wduplicated-cond)
+endif()
+if(NOT PROJECT_IS_TOP_LEVEL)
+    set(jzx_warnings "")
+endif()
+
+set(jzx_sanitize_options "")
+if(JZX_SANITIZE)
+    set(jzx_sanitize_options
+        -fsanitize=${JZX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
+# What every target here has in common: C11 without extensions, where the system's own interfaces
+# (futex, eventfd) come by _GNU_SOURCE.
+function(jzx_compile_settings target)
+    set_target_properties(${target} PROPERTIES
+        C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF C_VISIBILITY_PRESET hidden)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_compile_options(${target} PRIVATE
+        ${jzx_warnings} $<$<BOOL:${JZX_WERROR}>:-Werror> ${jzx_sanitize_options})
+    target_link_options(${target} PRIVATE ${jzx_sanitize_options})
+endfunction()
+
+# jzx_add_library(target [STATIC] source...): the library, of the kind that BUILD_SHARED_LIBS asks
+# for if none is named.
+function(jzx_add_library target)
+    add_library(${target} ${ARGN})
+    jzx_compile_settings(${target})
+    target_compile_definitions(${target} PRIVATE JZX_BUILDING)
+    target_include_directories(${target}
+        PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+        PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target} PUBLIC Threads::Threads)
+    # Initial-exec thread-locals cost one load, and being few and small they fit the room that the
+    # dynamic linker keeps for dlopen()ed libraries. Our own calls need no detour by the PLT.
+    target_compile_options(${target} PRIVATE -ftls-model=initial-exec -fno-semantic-interposition)
+
+    get_target_property(kind ${target} TYPE)
+    if(kind STREQUAL "SHARED_LIBRARY")
+        set(map ${PROJECT_SOURCE_DIR}/cmake/jzx.map)
+        target_link_options(${target} PRIVATE LINKER:--version-script=${map})
+        set_target_properties(${target} PROPERTIES
+            VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
+    endif()
+endfunction()
+
+# One example: the program example_<name>, run as the test examples.<name>.
+function(jzx_add_example source)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example_${name} ${source})
+    jzx_compile_settings(example_${name})
+    target_link_libraries(example_${name} PRIVATE jzx::jzx)
+    add_test(NAME examples.${name} COMMAND example_${name})
+    set_tests_properties(examples.${name} PROPERTIES LABELS examples TIMEOUT 60)
+endfunction()

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Status codes. Every call that can fail returns jzx_err: 0 or negative, never errno. */
+#ifndef JZX_ERROR_H
+#define JZX_ERROR_H
+
+#include "jzx/api.h"
+
+#define JZX_ERR_MAP(X)                                                                             \
+    X(JZX_OK, 0, "success")                                                                        \
+    X(JZX_ERR_UNKNOWN, -1, "unknown error")                                                        \
+    X(JZX_ERR_NO_MEMORY, -2, "out of memory")                                                      \
+    X(JZX_ERR_INVALID_ARG, -3, "invalid argument")                                                 \
+    X(JZX_ERR_LOOP_CLOSED, -4, "the loop is closed")                                               \
+    X(JZX_ERR_NO_SUCH_ACTOR, -5, "no such actor")                                                  \
+    X(JZX_ERR_ACTOR_NOT_LOCAL, -6, "the actor belongs to another thread")                          \
+    X(JZX_ERR_MAILBOX_FULL, -7, "the mailbox is full")                                             \
+    X(JZX_ERR_TIMER_INVALID, -8, "the timer is unknown, fired or cancelled")                       \
+    X(JZX_ERR_IO_REG_FAILED, -9, "the file descriptor could not be registered")                    \
+    X(JZX_ERR_IO_NOT_WATCHED, -10, "the file descriptor is not watched")                           \
+    X(JZX_ERR_MAX_ACTORS, -11, "max_actors actors are alive")                                      \
+    X(JZX_ERR_BUSY, -12, "the loop is being run already")
+
+typedef enum jzx_err {
+#define JZX_ERR_ENUM(name, code, text) name = code,
+    JZX_ERR_MAP(JZX_ERR_ENUM)
+#undef JZX_ERR_ENUM
+} jzx_err;
+
+JZX_BEGIN_C
+
+/* "JZX_ERR_MAILBOX_FULL" and "the mailbox is full"; a fixed text for codes that do not exist.
+ * The strings are static. Any thread. */
+JZX_API const char *jzx_err_name(jzx_err err);
+JZX_API const char *jzx_err_text(jzx_err err);
+
+JZX_END_C
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Aligned memory from hooks that know no alignment: the true address stands before the block. */
+#include "base/alloc.h"
+
+#include "base/assert.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_alloc(void *ctx, size_t size) {
+    (void)ctx;
+    return malloc(size);
+}
+
+static void default_free(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    (void)size;
+    free(ptr);
+}
+
+const jzx_allocator jzx__allocator_default = {default_alloc, default_free, NULL};
+
+#define ADDRESS_MAX ((uintptr_t)1 << 48)
+
+void *jzx__alloc_aligned(const jzx_allocator *hooks, size_t size, size_t align) {
+    JZX_ASSERT((align & (align - 1)) == 0);
+    if (size > SIZE_MAX - align - sizeof(void *))
+        return NULL;
+    size_t total = size + align + sizeof(void *);
+    char *base = jzx__alloc(hooks, total);
+    if (base == NULL)
+        return NULL;
+    if ((uintptr_t)base >= ADDRESS_MAX - total) {
+        jzx__free(hooks, base, total);
+        return NULL;
+    }
+    uintptr_t first = (uintptr_t)base + sizeof(void *);
+    char *block = base + (((first + align - 1) & ~(uintptr_t)(align - 1)) - (uintptr_t)base);
+    memcpy(block - sizeof(void *), &base, sizeof(void *));
+    return block;
+}
+
+void jzx__free_aligned(const jzx_allocator *hooks, void *ptr, size_t size, size_t align) {
+    void *base;
+    memcpy(&base, (char *)ptr - sizeof(void *), sizeof(void *));
+    jzx__free(hooks, base, size + align + sizeof(void *));
+}

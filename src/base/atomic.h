@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The only place that names memory orders. Each use elsewhere says what it pairs with and what it
+ * publishes, or, when relaxed, why nothing more is needed. A model build can replace these macros
+ * by calls into a controlled scheduler. */
+#ifndef JZX_BASE_ATOMIC_H
+#define JZX_BASE_ATOMIC_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define jzx__atomic_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
+#define jzx__atomic_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
+#define jzx__atomic_load_seq_cst(p) atomic_load_explicit((p), memory_order_seq_cst)
+
+#define jzx__atomic_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define jzx__atomic_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#define jzx__atomic_store_seq_cst(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
+
+#define jzx__atomic_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+#define jzx__atomic_exchange_seq_cst(p, v) atomic_exchange_explicit((p), (v), memory_order_seq_cst)
+
+#define jzx__atomic_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+
+/* Compare and exchange: true if *p was *expected and is now desired; else *expected is the value
+ * seen, loaded with the acquire half of the order. These may fail without cause: use them in
+ * loops. */
+#define jzx__atomic_cas_acq_rel(p, expected, desired)                                              \
+    atomic_compare_exchange_weak_explicit((p), (expected), (desired), memory_order_acq_rel,        \
+                                          memory_order_acquire)
+#define jzx__atomic_cas_seq_cst(p, expected, desired)                                              \
+    atomic_compare_exchange_weak_explicit((p), (expected), (desired), memory_order_seq_cst,        \
+                                          memory_order_acquire)
+
+/* A counter with one writer and any number of readers: a gauge that decides nothing, so that the
+ * writer needs no read-modify-write. */
+typedef _Atomic uint64_t jzx__counter;
+
+static inline void jzx__counter_add(jzx__counter *counter, uint64_t n) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+/* The same counter where several threads write. */
+static inline void jzx__counter_add_shared(jzx__counter *counter, uint64_t n) {
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static inline uint64_t jzx__counter_get(const jzx__counter *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* A mutex for the rare paths (growing, refilling). No lock is ever held while user code runs. */
+#ifndef JZX_BASE_LOCK_H
+#define JZX_BASE_LOCK_H
+
+#include "base/assert.h"
+
+#include <pthread.h>
+
+struct jzx__lock {
+    pthread_mutex_t mutex;
+};
+
+static inline void jzx__lock_init(struct jzx__lock *lock) {
+    int failed = pthread_mutex_init(&lock->mutex, NULL); /* cannot fail for a default mutex */
+    JZX_ASSERT(failed == 0);
+}
+
+static inline void jzx__lock_deinit(struct jzx__lock *lock) {
+    int failed = pthread_mutex_destroy(&lock->mutex);
+    JZX_ASSERT(failed == 0); /* fails if somebody still holds it */
+}
+
+static inline void jzx__lock_acquire(struct jzx__lock *lock) {
+    int failed = pthread_mutex_lock(&lock->mutex);
+    JZX_ASSERT(failed == 0);
+}
+
+static inline void jzx__lock_release(struct jzx__lock *lock) {
+    int failed = pthread_mutex_unlock(&lock->mutex);
+    JZX_ASSERT(failed == 0);
+}
+
+#endif

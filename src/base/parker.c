@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The system calls behind sleeping and waking. */
+#include "base/parker.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void jzx__parker_init(struct jzx__parker *parker) {
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&parker->state, JZX__AWAKE);
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&parker->event_fd, -1);
+}
+
+static int get_fd(const struct jzx__parker *parker) {
+    /* relaxed: written once by the sleeper, before the announcement that tells wakers to use it */
+    return jzx__atomic_load_relaxed(&parker->event_fd);
+}
+
+void jzx__parker_deinit(struct jzx__parker *parker) {
+    if (get_fd(parker) >= 0)
+        close(get_fd(parker));
+}
+
+int jzx__parker_open_fd(struct jzx__parker *parker) {
+    if (get_fd(parker) < 0) {
+        int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        /* relaxed: published to wakers by the seq_cst announcement that follows */
+        jzx__atomic_store_relaxed(&parker->event_fd, fd);
+    }
+    return get_fd(parker);
+}
+
+static void futex(struct jzx__parker *parker, int operation, uint32_t value) {
+    syscall(SYS_futex, &parker->state, operation, value, NULL, NULL, 0);
+}
+
+void jzx__parker_wait(struct jzx__parker *parker) {
+    /* acquire: pairs with the store in wake; what the waker published is also read by seq_cst
+     * operations on its queue, so this only ends the wait */
+    while (jzx__atomic_load_acquire(&parker->state) == JZX__SLEEPS_ON_FUTEX)
+        futex(parker, FUTEX_WAIT_PRIVATE, JZX__SLEEPS_ON_FUTEX);
+}
+
+void jzx__parker_raise_fd(struct jzx__parker *parker) {
+    uint64_t one = 1;
+    if (get_fd(parker) >= 0) {
+        ssize_t written = write(get_fd(parker), &one, sizeof one);
+        JZX_ASSERT(written == (ssize_t)sizeof one || errno == EAGAIN || errno == EINTR);
+    }
+}
+
+void jzx__parker_clear_fd(struct jzx__parker *parker) {
+    uint64_t count;
+    if (get_fd(parker) >= 0) {
+        ssize_t got = read(get_fd(parker), &count, sizeof count);
+        JZX_ASSERT(got == (ssize_t)sizeof count || errno == EAGAIN || errno == EINTR);
+    }
+}
+
+void jzx__parker_wake(struct jzx__parker *parker) {
+    /* seq_cst: pairs with announce; the caller's push came before it (P1) */
+    uint32_t state = jzx__atomic_load_seq_cst(&parker->state);
+    if (state == JZX__AWAKE)
+        return;
+    int saved = errno; /* signal handlers come through here */
+    /* seq_cst: pairs with the load in wait; clearing it spares later wakers the call (P2) */
+    jzx__atomic_store_seq_cst(&parker->state, JZX__AWAKE);
+    if (state == JZX__SLEEPS_ON_FUTEX)
+        futex(parker, FUTEX_WAKE_PRIVATE, 1);
+    else
+        jzx__parker_raise_fd(parker);
+    errno = saved;
+}

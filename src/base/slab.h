@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks of seven sizes, from 64 bytes to 4 KiB, without a malloc per block.
+ *
+ * Three levels, as in Bonwick's magazines. A **magazine** belongs to one worker (or is guarded by
+ * its owner's lock) and gives and takes blocks with two instructions. Full magazines go to the
+ * **depot** of the loop and come back from it, whole, under one lock: so a block that was
+ * allocated on one worker and freed on another finds its way back in batches. The depot carves new
+ * blocks from **chunks** of the allocator hooks, lazily: a block that was never used is no
+ * resident memory.
+ *
+ * S1  a block is in exactly one place: in use, in a magazine, in a batch of the depot, or
+ *     uncarved.
+ * S2  chunks are freed at deinit only; every block is then back, or dead with its loop.
+ * S3  without memory an allocation returns NULL and nothing has changed; a free never fails. */
+#ifndef JZX_BASE_SLAB_H
+#define JZX_BASE_SLAB_H
+
+#include "base/compiler.h"
+#include "base/lock.h"
+
+#include "jzx/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JZX__BLOCK_SIZE_MIN 64u
+#define JZX__BLOCK_SIZE_MAX 4096u
+#define JZX__SLAB_CLASS_COUNT 7u
+
+/* A free block. */
+struct jzx__block {
+    struct jzx__block *next;       /* in its batch */
+    struct jzx__block *next_batch; /* of the first block of a batch in the depot */
+};
+
+struct jzx__batch {
+    struct jzx__block *first;
+    uint32_t count;
+};
+
+/* Two batches, so that a load which swings around one batch does not visit the depot. */
+struct jzx__magazine {
+    struct jzx__batch loaded;
+    struct jzx__batch spare; /* empty or full */
+};
+
+struct jzx__slab_chunk;
+
+struct jzx__depot_class {
+    struct jzx__block *full_batches;
+    char *carve_next;
+    char *carve_end;
+};
+
+struct jzx__depot {
+    struct jzx__lock lock;
+    struct jzx__depot_class classes[JZX__SLAB_CLASS_COUNT];
+    struct jzx__slab_chunk *chunks;
+    const jzx_allocator *allocator;
+};
+
+/* One worker's magazines. */
+struct jzx__slab {
+    struct jzx__magazine magazines[JZX__SLAB_CLASS_COUNT];
+    struct jzx__depot *depot;
+};
+
+void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator);
+void jzx__depot_deinit(struct jzx__depot *depot);
+void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot);
+
+/* The class of the smallest block that holds size bytes; JZX__SLAB_CLASS_COUNT if none does. */
+static inline uint32_t jzx__slab_class(size_t size) {
+    if (size <= JZX__BLOCK_SIZE_MIN)
+        return 0;
+    if (size > JZX__BLOCK_SIZE_MAX)
+        return JZX__SLAB_CLASS_COUNT;
+    return 64u - 6u - (uint32_t)__builtin_clzll((unsigned long long)size - 1);
+}
+
+static inline size_t jzx__slab_class_size(uint32_t class_index) {
+    return (size_t)JZX__BLOCK_SIZE_MIN << class_index;
+}
+
+/* Blocks in a full batch: 8 KiB worth, at least 4. */
+static inline uint32_t jzx__slab_batch_count(uint32_t class_index) {
+    uint32_t count = 128u >> class_index;
+    return count < 4 ? 4 : count;
+}
+
+JZX_COLD void *jzx__slab_alloc_slow(struct jzx__slab *slab, uint32_t class_index);
+JZX_COLD void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index);
+
+/* True if the next allocation of the class needs nothing but the magazine. */
+static inline bool jzx__slab_has(const struct jzx__slab *slab, uint32_t class_index) {
+    return slab->magazines[class_index].loaded.first != NULL;
+}
+
+/* An allocation after jzx__slab_has. */
+static inline void *jzx__slab_alloc_easy(struct jzx__slab *slab, uint32_t class_index) {
+    struct jzx__batch *loaded = &slab->magazines[class_index].loaded;
+    struct jzx__block *block = loaded->first;
+    loaded->first = block->next;
+    loaded->count--;
+    return block;
+}
+
+/* A block of the class, 64-byte aligned, not cleared; NULL without memory. */
+static inline void *jzx__slab_alloc(struct jzx__slab *slab, uint32_t class_index) {
+    return JZX_LIKELY(jzx__slab_has(slab, class_index)) ? jzx__slab_alloc_easy(slab, class_index)
+                                                        : jzx__slab_alloc_slow(slab, class_index);
+}
+
+static inline void jzx__slab_free(struct jzx__slab *slab, uint32_t class_index, void *ptr) {
+    struct jzx__batch *loaded = &slab->magazines[class_index].loaded;
+    struct jzx__block *block = ptr;
+    if (JZX_UNLIKELY(loaded->count == jzx__slab_batch_count(class_index)))
+        jzx__slab_spill(slab, class_index);
+    block->next = loaded->first;
+    loaded->first = block;
+    loaded->count++;
+}
+
+#endif

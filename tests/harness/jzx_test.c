@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The main function of every test program. `prog NAME` runs one test under CMocka, `prog` all of
+ * them, `prog --list` prints their names for ctest. The ids of a test that passed are appended to
+ * the file named by JZX_SHOWN_FILE.
+ */
+#include "jzx_test.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    REPORTED_MAX = 16, /* a broken expectation inside a hot behaviour must not flood the log */
+    END_CHECKS_MAX = 8,
+    SHOWN_LINE_MAX = 512,
+};
+
+static struct jzx_test *first_test;
+static struct jzx_test **last_link = &first_test;
+
+static pthread_mutex_t expect_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned expect_failures; /* under expect_lock */
+
+static void (*end_checks[END_CHECKS_MAX])(void);
+static unsigned end_check_count;
+
+void jzx_test_register(struct jzx_test *test) {
+    *last_link = test;
+    last_link = &test->next;
+}
+
+static bool expectation_failed(const char *file, int line, const char *what) {
+    pthread_mutex_lock(&expect_lock);
+    if (++expect_failures <= REPORTED_MAX)
+        fprintf(stderr, "%s:%d: expected %s\n", file, line, what);
+    pthread_mutex_unlock(&expect_lock);
+    return false;
+}
+
+bool jzx_test_expect(bool held, const char *condition, const char *file, int line) {
+    return held || expectation_failed(file, line, condition);
+}
+
+bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_text,
+                           const char *expected_text, const char *file, int line) {
+    char what[SHOWN_LINE_MAX];
+
+    if (actual == expected)
+        return true;
+    snprintf(what, sizeof what,
+             "%s == %s, but %" PRId64 " (0x%" PRIx64 ") is not %" PRId64 " (0x%" PRIx64 ")",
+             actual_text, expected_text, actual, (uint64_t)actual, expected, (uint64_t)expected);
+    return expectation_failed(file, line, what);
+}
+
+void jzx_test_at_end(void (*check)(void)) {
+    assert_true(end_check_count < END_CHECKS_MAX);
+    end_checks[end_check_count++] = check;
+}
+
+uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs) {
+    const char *stress = getenv("JZX_STRESS");
+
+    return stress && strcmp(stress, "long") == 0 ? in_long_runs : usual;
+}
+
+/*
+ * CMocka answers a fault with a long jump to the test, which from another thread's stack is no
+ * answer. A process that holds one test may just as well die of it, with a core file or the
+ * sanitizer's report.
+ */
+static void let_faults_end_the_process(void) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        signal(faults[i], SIG_DFL);
+}
+
+static void run_body_and_end_checks(void **state) {
+    const struct jzx_test *test = *state;
+    unsigned failures;
+
+    let_faults_end_the_process();
+    expect_failures = 0;
+    end_check_count = 0;
+    test->body();
+    for (unsigned i = 0; i < end_check_count; i++)
+        end_checks[i]();
+
+    pthread_mutex_lock(&expect_lock);
+    failures = expect_failures;
+    pthread_mutex_unlock(&expect_lock);
+    if (failures > 0)
+        fail_msg("%u expectation(s) did not hold in %s (%s:%d)", failures, test->name, test->file,
+                 test->line);
+}
+
+/* One write per line: test programs run side by side, and appends of this size do not mix. */
+static void append_shown_ids(const struct jzx_test *test) {
+    const char *path = getenv("JZX_SHOWN_FILE");
+    char line[SHOWN_LINE_MAX];
+    int fd;
+
+    if (!path || !*path)
+        return;
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+    for (const char *const *id = test->ids; *id; id++) {
+        int length = snprintf(line, sizeof line, "%s\t%s\n", *id, test->name);
+
+        if (write(fd, line, (size_t)length) != length)
+            perror(path);
+    }
+    close(fd);
+}
+
+static void print_ids(const struct jzx_test *test) {
+    if (!*test->ids)
+        return;
+    printf("shows:");
+    for (const char *const *id = test->ids; *id; id++)
+        printf(" %s", *id);
+    printf("\n");
+    fflush(stdout); /* before what CMocka and the test write to stderr */
+}
+
+static bool run_one(struct jzx_test *test) {
+    const struct CMUnitTest unit = {
+        .name = test->name,
+        .test_func = run_body_and_end_checks,
+        .initial_state = test,
+    };
+
+    print_ids(test);
+    if (_cmocka_run_group_tests(test->name, &unit, 1, NULL, NULL) != 0)
+        return false;
+    append_shown_ids(test);
+    return true;
+}
+
+int main(int argc, char **argv) {
+    const char *wanted = argc > 1 ? argv[1] : NULL;
+    bool list = wanted && strcmp(wanted, "--list") == 0;
+    bool found = false;
+    bool passed = true;
+
+    for (struct jzx_test *test = first_test; test; test = test->next) {
+        if (list) {
+            printf("%s\n", test->name);
+        } else if (!wanted || strcmp(wanted, test->name) == 0) {
+            found = true;
+            passed = run_one(test) && passed;
+        }
+    }
+    if (!list && !found) {
+        fprintf(stderr, "%s: no test named %s\n", argv[0], wanted ? wanted : "at all");
+        return 2;
+    }
+    return passed ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests with CMocka, one process each. A test is a sentence about behaviour, with the ids of the
+ * requirements that it shows:
+ *
+ *     JZX_TEST(full_mailbox_refuses_and_keeps_order, "C11", "C+fail") {
+ *         ...
+ *     }
+ *
+ * The build registers every JZX_TEST as the ctest test <folder>.<file>.<name>. CMocka's assert_*
+ * leave the test with a long jump, so they may be used only on the test's own thread and outside of
+ * behaviours; everywhere else use JZX_EXPECT.
+ */
+#ifndef JZX_TEST_H
+#define JZX_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct jzx_test {
+    const char *name;
+    void (*body)(void);
+    const char *const *ids; /* ends with NULL */
+    const char *file;
+    int line;
+    struct jzx_test *next;
+};
+
+void jzx_test_register(struct jzx_test *test);
+
+/* JZX_TEST(name, "id", ...) { body }; no ids where a test shows no requirement by itself. */
+#define JZX_TEST(...) JZX_TEST_WITH_IDS(__VA_ARGS__, NULL)
+
+#define JZX_TEST_WITH_IDS(test_name, ...)                                                          \
+    static void jzx_test_body_##test_name(void);                                                   \
+    __attribute__((constructor)) static void jzx_test_register_##test_name(void) {                 \
+        static const char *const ids[] = {__VA_ARGS__};                                            \
+        static struct jzx_test test = {                                                            \
+            .name = #test_name,                                                                    \
+            .body = jzx_test_body_##test_name,                                                     \
+            .ids = ids,                                                                            \
+            .file = __FILE__,                                                                      \
+            .line = __LINE__,                                                                      \
+        };                                                                                         \
+        jzx_test_register(&test);                                                                  \
+    }                                                                                              \
+    static void jzx_test_body_##test_name(void)
+
+/*
+ * Expectations, for any thread and for behaviours. One that does not hold is printed at once with
+ * its file, line and values, lets the program go on, and fails the test at its end. Both return
+ * whether it held.
+ */
+#define JZX_EXPECT(condition)                                                                      \
+    jzx_test_expect((condition) ? true : false, #condition, __FILE__, __LINE__)
+
+/* Integers, enumerations or pointers of any type, compared as 64 bits. */
+#define JZX_EXPECT_EQ(actual, expected)                                                            \
+    jzx_test_expect_equal((int64_t)(actual), (int64_t)(expected), #actual, #expected, __FILE__,    \
+                          __LINE__)
+
+bool jzx_test_expect(bool held, const char *condition, const char *file, int line);
+bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_text,
+                           const char *expected_text, const char *file, int line);
+
+/* Has `check` called after the body and before the verdict, in the order registered; not when an
+ * assert_* ended the body. */
+void jzx_test_at_end(void (*check)(void));
+
+/* How often a stress test repeats: `usual`, or `in_long_runs` under `./jzx test --all`, which sets
+ * JZX_STRESS=long. */
+uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs);
+
+#endif

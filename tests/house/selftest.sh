@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# selftest.sh RULE SCRATCH: a rule of the house must find what is wrong in a bad sample, and nothing
+# in the sample as it was before. The samples are made here: kept in the tree they would break the
+# rules that they are for.
+
+set -eu
+rule=$1 house=$(cd "$(dirname "$0")" && pwd) tree=$2/$1
+
+rm -rf "$tree"
+mkdir -p "$tree/include/jzx" "$tree/src/base" "$tree/src/actor" "$tree/tools" "$tree/tests/api" \
+    "$tree/docs"
+cp "$house/../../tools/layers.txt" "$tree/tools"
+cp "$house/../../.clang-format" "$tree"
+spdx='/* SPDX-License-Identifier: MIT */'
+
+# put FILE LINE...: a C file of these lines.
+put() {
+    file=$tree/$1
+    shift
+    printf '%s\n' "$spdx" "$@" >"$file"
+}
+
+repeat() {
+    awk -v n="$1" -v text="$2" 'BEGIN { for (i = 0; i < n; i++) print text }'
+}
+
+apply_rule() {
+    case $rule in
+    exports)
+        cc -shared -fPIC -o "$tree/lib.so" "$tree"/src/*/*.c &&
+            sh "$house/exports.sh" "$tree/lib.so"
+        ;;
+    requirements) sh "$house/../../tools/requirements.sh" check "$tree" ;;
+    *) sh "$house/$rule.sh" "$tree" ;;
+    esac
+}
+
+accepts() {
+    output=$(apply_rule 2>&1) || {
+        status=$?
+        [ $status -ne 77 ] || { printf '%s\n' "$output"; exit 77; }
+        printf '%s refuses a good sample:\n%s\n' "$rule" "$output"
+        exit 1
+    }
+}
+
+# refuses WORDS: it fails, and says why in these words.
+refuses() {
+    if output=$(apply_rule 2>&1); then
+        echo "$rule accepts a sample that should fail with: $1"
+        exit 1
+    fi
+    case $output in
+    *"$1"*) ;;
+    *) printf '%s does not say "%s" but:\n%s\n' "$rule" "$1" "$output"; exit 1 ;;
+    esac
+}
+
+put include/jzx/good.h 'int jzx_good(void);'
+put src/base/good.c 'int jzx_good(void) {' '    return 1;' '}'
+put tests/api/good.c 'JZX_TEST(it_is_good, "C1") {}'
+printf 'id\tsummary\tmark\tshown by\nC1\tan id\t-\tapi.good.it_is_good\nC2\tanother\tD\t\n' \
+    >"$tree/docs/requirements.tsv"
+accepts
+
+case $rule in
+layers)
+    put src/base/bad.c '#include "actor/good.h"'
+    refuses "src/base/bad.c:2: base may not include actor"
+    put src/base/bad.c '#include "nowhere/good.h"'
+    refuses "nowhere is not in tools/layers.txt"
+    put src/base/bad.c '#include "good.h"'
+    refuses 'write "folder/good.h"'
+    rm "$tree/src/base/bad.c"
+    mkdir "$tree/src/timer" "$tree/src/super"
+    put src/timer/bad.c '#include "super/good.h"'
+    refuses "timer may not include super"
+    rm "$tree/src/timer/bad.c"
+    mkdir "$tree/src/unknown"
+    put src/unknown/bad.c 'int x;'
+    refuses "folder unknown is not in tools/layers.txt"
+    ;;
+headers)
+    put include/jzx/bad.h 'size_t jzx_bad(void);'
+    refuses "include/jzx/bad.h: does not compile alone with cc as c11"
+    put include/jzx/bad.h 'int jzx_bad(int class);'
+    refuses "as c++17"
+    put include/jzx/bad.h 'struct jzx_twice {' '    int x;' '};'
+    refuses "redefinition"
+    ;;
+names)
+    put include/jzx/bad.h 'int jzx__bad(void);'
+    refuses "include/jzx/bad.h:2:"
+    ;;
+memory_orders)
+    put src/base/bad.c 'x = jzx__atomic_load_acquire(&y);'
+    refuses "src/base/bad.c:2: an ordered operation"
+    put src/base/bad.c '/* pairs with nothing near */' '' '' '' 'jzx__atomic_store_release(&y, 1);'
+    refuses "src/base/bad.c:6: an ordered operation"
+    put src/base/bad.c 'x = jzx__atomic_load_relaxed(&y); /* cheap */'
+    refuses "src/base/bad.c:2: a relaxed operation"
+    for words in '#include <stdatomic.h>' 'f(memory_order_acquire);' 'atomic_load(&x);' \
+        '__atomic_load_n(&x, __ATOMIC_RELAXED);' 'atomic_thread_fence(o);'; do
+        put src/base/bad.c "$words"
+        refuses "src/base/bad.c:2: only src/base/atomic.h names memory orders"
+    done
+    put src/base/bad.c '/* acquire: pairs with push */' '' '' 'x = jzx__atomic_load_acquire(&y);' \
+        'x = jzx__atomic_load_relaxed(&y); /* relaxed: a gauge */'
+    accepts
+    ;;
+format)
+    put src/base/bad.c 'int  x;'
+    refuses "src/base/bad.c"
+    ;;
+length)
+    repeat 801 '/* one line */' >"$tree/src/base/bad.c"
+    refuses "src/base/bad.c:801: more than 800 lines"
+    put src/base/bad.c "/* $(repeat 100 x | tr -d '\n') */"
+    refuses "src/base/bad.c:2: more than 100 columns"
+    { echo 'int f(void) {'; repeat 69 '    g();'; echo '}'; } >"$tree/src/base/bad.c"
+    refuses "src/base/bad.c:1: a function of more than 70 lines"
+    { echo 'int f(void) {'; repeat 68 '    g();'; echo '}'; } >"$tree/src/base/bad.c"
+    accepts
+    ;;
+spdx)
+    echo 'int x;' >"$tree/src/base/bad.c"
+    refuses "src/base/bad.c:1: does not begin"
+    rm "$tree/src/base/bad.c"
+    printf '#!/bin/sh\n# no licence\n' >"$tree/tools/bad.sh"
+    refuses "tools/bad.sh:1: does not begin"
+    printf '#!/bin/sh\n# %s\n' 'SPDX-License-Identifier: MIT' >"$tree/tools/bad.sh"
+    accepts
+    ;;
+syntax)
+    printf 'if true; then\n' >"$tree/tools/bad.sh"
+    refuses "tools/bad.sh"
+    printf 'list=(bash only)\n' >"$tree/tools/bad.sh"
+    refuses "tools/bad.sh"
+    ;;
+exports)
+    put src/base/bad.c 'int jzx__bad(void) { return 1; }'
+    refuses "jzx__bad"
+    put src/base/bad.c 'int helper(void) { return 1; }'
+    refuses "helper"
+    ;;
+requirements)
+    put tests/api/bad.c 'JZX_TEST(wrong_id, "C1",' '         "Z9") {}'
+    refuses "Z9"
+    put tests/api/bad.c 'JZX_TEST(not_in_the_table, "C1") {}'
+    refuses "api.bad.not_in_the_table"
+    rm "$tree/tests/api/bad.c"
+    printf 'C1\tagain\t-\t\n' >>"$tree/docs/requirements.tsv"
+    refuses "C1 stands twice"
+    printf 'id\tsummary\tmark\tshown by\nC1\tan id\tQ\t\n' >"$tree/docs/requirements.tsv"
+    refuses "mark"
+    ;;
+*)
+    echo "no self-test for $rule"
+    exit 1
+    ;;
+esac

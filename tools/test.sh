@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154,SC2034 # a part of ./jzx: root, jobs, launcher are set there
+#
+# `./jzx test`: the same tests in several builds ("legs"), one after the other. A leg that fails
+# does not keep the next from running; the sums at the end say what became of all of them.
+
+pattern=
+passed=0
+failed=0
+summary=
+
+# count LEG PASSED FAILED TEXT
+count() {
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    summary="$summary$(printf '  %-14s %s' "$1" "$4")
+"
+}
+
+skip() {
+    count "$1" 0 0 "skipped: $2"
+}
+
+# check LEG LABEL COMMAND...: one thing that is no ctest test, and counts as one.
+check() {
+    check_leg=$1 check_label=$2
+    shift 2
+    if quietly "$check_label" "$(log_file "$check_leg")" "$@"; then
+        count "$check_leg" 1 0 "$check_label: passed"
+    else
+        count "$check_leg" 0 1 "$check_label: failed"
+    fi
+}
+
+# run_ctest LEG CTEST-ARGS...: one line per test, then ctest's own closing lines.
+run_ctest() {
+    leg=$1 results=$root/build/$1.tests.log
+    shift
+    started=$(date +%s)
+    # shellcheck disable=SC2086 # launcher is a list of words
+    {
+        status=0
+        $launcher ctest --test-dir "$root/build/$leg" -j "$jobs" --output-on-failure "$@" ||
+            status=$?
+        echo "ctest ended with $status"
+    } 2>&1 | tee "$results" | without_start_lines
+    closing=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\).*/\1 \2/p' \
+        "$results" | tail -n 1)
+    if [ -n "$closing" ]; then
+        bad=${closing% *} all=${closing#* } seconds=$(($(date +%s) - started))
+        # Whatever else made ctest unhappy must not look like success.
+        [ "$bad" -gt 0 ] || grep -q '^ctest ended with 0$' "$results" || bad=1
+        count "$leg" $((all - bad)) "$bad" "$all tests, $bad failed, $seconds s"
+    elif grep -q '^ctest ended with 0$' "$results"; then
+        skip "$leg" "no test here matches"
+    else
+        count "$leg" 0 1 "no test ran"
+    fi
+}
+
+# Line by line, and not by a filter that waits for a full buffer: tests can be watched.
+without_start_lines() {
+    while IFS= read -r line; do
+        case ${line#"${line%%[! ]*}"} in
+        "Start "*:* | "ctest ended with 0") ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done
+}
+
+# run_leg LEG PRESET [CMAKE-ARGS...]: builds into build/LEG and runs the tests there.
+run_leg() {
+    leg=$1 preset=$2
+    shift 2
+    if build_preset "$preset" "$leg" "$@"; then
+        # A pattern may name tests that exist in dev alone: house rules, packaging.
+        no_tests=error
+        [ -z "$pattern" ] || [ "$leg" = dev ] || no_tests=ignore
+        run_ctest "$leg" --no-tests=$no_tests ${pattern:+-R "$pattern"}
+    else
+        count "$leg" 0 1 "does not build"
+    fi
+}
+
+# --- the further legs of --all --------------------------------------------------------------------
+
+# The compiler that the usual legs did not use, static and shared; and theirs, shared.
+run_other_compiler_and_shared() {
+    run_leg shared shared
+    other=clang
+    case $("$(c_compiler)" --version) in *clang*) other=gcc ;; esac
+    want "$other"
+    for preset in dev shared; do
+        if is_present "$other"; then
+            run_leg "$preset-$other" "$preset" \
+                -DCMAKE_C_COMPILER="$other" -DJZX_PROJECT_TESTS=OFF
+        else
+            skip "$preset-$other" "no $other here"
+        fi
+    done
+}
+
+# musl-gcc sees no kernel headers unless they are handed to it one by one.
+kernel_headers_for_musl() {
+    headers=$root/build/musl-kernel-headers
+    mkdir -p "$headers"
+    for name in linux asm asm-generic; do
+        for dir in "/usr/include/$name" "/usr/include/$(uname -m)-linux-gnu/$name"; do
+            [ ! -d "$dir" ] || ln -sfn "$dir" "$headers/$name"
+        done
+    done
+}
+
+build_musl_consumer() {
+    tree=$root/build/musl/install-tree
+    cmake --install "$root/build/musl" --prefix "$tree" &&
+        musl-gcc -std=c11 -static -I "$tree/include" "$root/tests/packaging/consumer.c" \
+            "$tree/lib/libjzx.a" -pthread -o "$root/build/musl/consumer" &&
+        "$root/build/musl/consumer"
+}
+
+# CMocka is not built for musl, so what runs there are the examples and a consumer.
+run_musl() {
+    want musl-gcc
+    is_present musl-gcc || { skip musl "no musl-gcc here"; return; }
+    kernel_headers_for_musl
+    run_leg musl release -DCMAKE_C_COMPILER=musl-gcc -DJZX_EXAMPLES=ON -DJZX_WERROR=ON \
+        -DCMAKE_C_FLAGS="-isystem $headers" -DCMAKE_EXE_LINKER_FLAGS=-static
+    check musl "musl: a static consumer" build_musl_consumer
+}
+
+version_of() {
+    sed -n 's/^#define JZX_VERSION_M[A-Z]* *\([0-9]*\).*/\1/p' "$1/include/jzx/version.h" |
+        tr '\n' .
+}
+
+# What was added since TAG is fine; what was changed or removed is not. Of the status bits 1 and
+# 2 are errors of abidiff itself.
+compare_abi() {
+    old=$root/build/abi/$1
+    rm -rf "$old"
+    mkdir -p "$old"
+    git -C "$root" archive "$1" | tar -x -C "$old"
+    (cd "$old" && cmake --preset shared -DJZX_TESTS=OFF -DJZX_EXAMPLES=OFF &&
+        cmake --build build/shared -j "$jobs") || return 1
+    status=0
+    abidiff --no-added-syms --headers-dir1 "$old/include" --headers-dir2 "$root/include" \
+        "$old/build/shared/libjzx.so" "$root/build/shared/libjzx.so" || status=$?
+    [ $((status & 3)) -eq 0 ] || return 1
+    # Before 1.0 a new minor version may break what the one before it promised.
+    [ $status -eq 0 ] || [ "$(version_of "$old")" != "$(version_of "$root")" ]
+}
+
+run_abidiff() {
+    want abidiff git
+    is_present abidiff || { skip abi "no abidiff here"; return; }
+    tag=$(git -C "$root" describe --tags --abbrev=0 2>/dev/null) || {
+        skip abi "no tag yet"
+        return
+    }
+    check abi "ABI since $tag" compare_abi "$tag"
+}
+
+# --- the command ----------------------------------------------------------------------------------
+
+cmd_test() {
+    scope=usual
+    for arg in "$@"; do
+        case $arg in
+        --fast) scope=fast ;;
+        --all) scope=all ;;
+        --yes) assume_yes=true ;;
+        -*) wrong_use "test: no option '$arg'" ;;
+        *)
+            [ -z "$pattern" ] || wrong_use "test: one pattern, please"
+            pattern=$arg
+            ;;
+        esac
+    done
+    need cc make cmake cmocka
+    want g++ pkg-config clang-format
+    [ $scope != all ] || export JZX_STRESS=long
+
+    # An id counts as shown by what passed in the dev build; that the other legs passed, too, is in
+    # the sums.
+    shown=$root/build/shown.tsv
+    mkdir -p "$root/build"
+    : >"$shown"
+    JZX_SHOWN_FILE=$shown
+    export JZX_SHOWN_FILE
+    run_leg dev dev
+    unset JZX_SHOWN_FILE
+
+    if [ $scope != fast ]; then
+        run_leg asan asan
+        run_leg tsan tsan
+    fi
+    if [ $scope = all ]; then
+        run_other_compiler_and_shared
+        run_musl
+        run_abidiff
+    fi
+
+    printf '\n%s\n' "$summary"
+    echo "$passed passed, $failed failed"
+    [ -n "$pattern" ] || sh "$root/tools/requirements.sh" report "$shown"
+    [ "$failed" -eq 0 ]
+}
