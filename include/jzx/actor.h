@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Actors: a behaviour function, a state and a mailbox. One message at a time; two messages of one
+ * actor never run at the same time, and no behaviour ever runs inside another's. */
+#ifndef JZX_ACTOR_H
+#define JZX_ACTOR_H
+
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+#include "jzx/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a behaviour knows of itself. Valid during the call only. state may be replaced by the actor:
+ * the next call sees the new value. */
+struct jzx_context {
+    void *state;
+    jzx_actor_id self;
+    jzx_loop *loop;
+};
+
+typedef enum jzx_behavior_result {
+    JZX_BEHAVIOR_OK = 0,   /* go on */
+    JZX_BEHAVIOR_STOP = 1, /* end after this message, reason JZX_EXIT_NORMAL */
+    JZX_BEHAVIOR_FAIL = 2  /* end after this message, reason JZX_EXIT_FAIL */
+} jzx_behavior_result;
+
+typedef jzx_behavior_result (*jzx_behavior_fn)(jzx_context *ctx, const jzx_message *msg);
+
+typedef enum jzx_exit_reason {
+    JZX_EXIT_NORMAL = 0,
+    JZX_EXIT_FAIL = 1,    /* the behaviour or its init said so, or jzx_actor_fail */
+    JZX_EXIT_PANIC = 2,   /* the behaviour broke the contract: an unknown result */
+    JZX_EXIT_KILLED = 3,  /* JZX_STOP_KILL */
+    JZX_EXIT_SHUTDOWN = 4 /* the loop stopped or was destroyed */
+} jzx_exit_reason;
+
+typedef enum jzx_stop_kind {
+    JZX_STOP_AFTER_MESSAGE = 0, /* after the message that is being handled; the rest is dead */
+    JZX_STOP_AFTER_QUEUE = 1,   /* handle what was accepted before, refuse what comes now */
+    JZX_STOP_KILL = 2           /* as after message, with reason JZX_EXIT_KILLED */
+} jzx_stop_kind;
+
+/* What a full mailbox does with one more message. */
+typedef enum jzx_on_full {
+    JZX_FULL_REFUSE = 0,      /* the send returns JZX_ERR_MAILBOX_FULL */
+    JZX_FULL_DROP_OLDEST = 1, /* the oldest waiting message becomes a dead letter */
+    JZX_FULL_DROP_NEW = 2     /* the new message becomes a dead letter */
+} jzx_on_full;
+
+typedef enum jzx_actor_status {
+    JZX_ACTOR_INIT = 0, /* spawned, its init has not run */
+    JZX_ACTOR_RUNNING = 1,
+    JZX_ACTOR_STOPPING = 2, /* working off its queue, or ending after this message */
+    JZX_ACTOR_STOPPED = 3,  /* seen by its cleanup only: the id of an ended actor is stale */
+    JZX_ACTOR_FAILED = 4
+} jzx_actor_status;
+
+/* Runs on the actor's first turn, before its first message. Anything but JZX_OK ends the actor
+ * with JZX_EXIT_FAIL, and what was sent to it becomes dead letters. */
+typedef jzx_err (*jzx_init_fn)(jzx_context *ctx);
+
+/* Runs exactly once for every actor that was spawned, however it ends, even if its init failed or
+ * never ran. The id is stale by then; ctx->self is still what it was. It may send and spawn. */
+typedef void (*jzx_cleanup_fn)(jzx_context *ctx, jzx_exit_reason reason);
+
+/* Longer names are JZX_ERR_INVALID_ARG. */
+#define JZX_NAME_MAX 47u
+
+/* The default of stash_cap. */
+#define JZX_DEFAULT_STASH_CAP 128u
+
+typedef struct jzx_spawn_opts {
+    size_t size;              /* sizeof(jzx_spawn_opts): set by JZX_SPAWN_OPTS or ..._init */
+    jzx_behavior_fn behavior; /* required */
+    void *state;              /* the actor's; the runtime never looks at it */
+    const char *name;         /* copied; shown to observers; need not be unique; may be NULL */
+    jzx_init_fn init;         /* may be NULL */
+    jzx_cleanup_fn cleanup;   /* may be NULL */
+    uint32_t mailbox_cap;     /* 0: the loop's default_mailbox_cap */
+    uint32_t stash_cap;       /* 0: JZX_DEFAULT_STASH_CAP; JZX_NONE: no stash */
+    jzx_on_full on_full;
+    bool daemon; /* does not keep jzx_loop_run from returning */
+} jzx_spawn_opts;
+
+/* Options in place: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). */
+#define JZX_SPAWN_OPTS(...) ((jzx_spawn_opts){.size = sizeof(jzx_spawn_opts), __VA_ARGS__})
+
+/* What one actor looks like now. */
+typedef struct jzx_actor_info {
+    size_t size; /* sizeof(jzx_actor_info): set by the caller before the call */
+    jzx_actor_id id;
+    jzx_actor_status status;
+    bool daemon;
+    char name[JZX_NAME_MAX + 1]; /* "" without a name */
+    uint32_t depth;              /* messages that wait, stashed ones not counted */
+    uint32_t stashed;
+    uint32_t mailbox_cap;
+    uint32_t current_tag; /* of the message that is being handled, else 0 */
+    size_t memory_bytes;  /* of the runtime: the actor and what waits for it */
+} jzx_actor_info;
+
+JZX_BEGIN_C
+
+JZX_API void jzx_spawn_opts_init(jzx_spawn_opts *opts);
+
+/* Makes an actor; *id (may be NULL) is valid at once, also for sends. Any thread.
+ * JZX_ERR_INVALID_ARG (NULL loop, options or behaviour, a value out of range),
+ * JZX_ERR_LOOP_CLOSED, JZX_ERR_MAX_ACTORS, JZX_ERR_NO_MEMORY; *id is untouched then. */
+JZX_API jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id);
+
+/* Ends an actor from outside (or inside). The request overtakes waiting messages and cannot fail
+ * for memory; the actor ends on its own thread, after the message it is handling. Any thread.
+ * JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED. */
+JZX_API jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind kind);
+
+/* As jzx_actor_stop after the message, with reason JZX_EXIT_FAIL. */
+JZX_API jzx_err jzx_actor_fail(jzx_loop *loop, jzx_actor_id id);
+
+/* The behaviour for the messages after this one. JZX_ERR_INVALID_ARG if behavior is NULL. */
+JZX_API jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior);
+
+/* Puts the message that is being handled aside. It counts as waiting, not as handled, until
+ * jzx_unstash brings it back. JZX_ERR_MAILBOX_FULL when stash_cap messages are aside;
+ * JZX_ERR_INVALID_ARG if msg is not the message of this call, or was taken or stashed already. */
+JZX_API jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg);
+
+/* Brings all that was stashed back to the head of the mailbox, in its old order. Returns how
+ * many. */
+JZX_API size_t jzx_unstash(jzx_context *ctx);
+
+/* True when this turn has used its time and others wait: a behaviour in a long loop should send
+ * itself the rest of its work and return. */
+JZX_API bool jzx_turn_spent(const jzx_context *ctx);
+
+/* Fills *info. Only on the thread that drives the loop, from its callbacks or between two calls of
+ * run or step; elsewhere while it runs: JZX_ERR_ACTOR_NOT_LOCAL (use jzx_loop_call).
+ * JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_INVALID_ARG. Its cost is bounded by the actor's mailbox. */
+JZX_API jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info);
+
+/* Walks over the living actors: start with *cursor = 0, call until JZX_ERR_NO_SUCH_ACTOR. Spawns
+ * and exits between two calls are allowed: each actor that lives throughout is shown once. Threads
+ * as jzx_actor_info_get. */
+JZX_API jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info);
+
+JZX_END_C
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything: #include <jzx/jzx.h>. */
+#ifndef JZX_JZX_H
+#define JZX_JZX_H
+
+#include "jzx/actor.h"
+#include "jzx/api.h"
+#include "jzx/config.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+#include "jzx/loop.h"
+#include "jzx/message.h"
+#include "jzx/observe.h"
+#include "jzx/time.h"
+#include "jzx/version.h"
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop: the runtime handle. Any number per process, no globals, no signals, no threads of its
+ * own: the thread that calls run or step does the work.
+ *
+ * Threads: run, step, fd and destroy belong to one thread at a time. Everything else that this
+ * library offers may be called from any thread unless its comment says otherwise. */
+#ifndef JZX_LOOP_H
+#define JZX_LOOP_H
+
+#include "jzx/api.h"
+#include "jzx/config.h"
+#include "jzx/error.h"
+#include "jzx/time.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct jzx_loop jzx_loop;
+
+typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
+
+JZX_BEGIN_C
+
+/* NULL for the defaults. Returns NULL without memory or if jzx_config_check finds a fault. */
+JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
+
+/* Runs actors until none is left (daemons do not count), nobody holds the loop and no call waits;
+ * or until jzx_loop_request_stop. Sleeps while there is nothing to do. Can be called again.
+ * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run,
+ * JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_loop_run(jzx_loop *loop);
+
+/* For a host that has its own loop: runs what is ready until nothing is, or until the deadline has
+ * passed (at least one turn is taken; a turn is not cut short). Never sleeps. Errors as run. */
+JZX_API jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns);
+
+/* A descriptor for poll(2) that is readable whenever step has work. It belongs to the loop: do not
+ * read or close it. Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG). */
+JZX_API int jzx_loop_fd(jzx_loop *loop);
+
+/* When step must be called at the latest: 0 if it has work now, JZX_NEVER if only a message from
+ * another thread (see jzx_loop_fd) can bring some. Only on the thread that drives the loop. */
+JZX_API uint64_t jzx_loop_next_deadline(const jzx_loop *loop);
+
+/* True while run would not return: an actor lives that is no daemon, somebody holds the loop, or
+ * something waits to be taken in. */
+JZX_API bool jzx_loop_alive(const jzx_loop *loop);
+
+/* Monotonic nanoseconds of this loop's clock. */
+JZX_API uint64_t jzx_loop_now(const jzx_loop *loop);
+
+/* Between hold and release run goes on without actors: for threads that will still send or spawn.
+ * JZX_ERR_INVALID_ARG for a release without a hold. */
+JZX_API jzx_err jzx_loop_hold(jzx_loop *loop);
+JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
+
+/* Closes the loop: run and step end after the current turn; every actor ends with
+ * JZX_EXIT_SHUTDOWN, what waits becomes dead letters, later sends and spawns are
+ * JZX_ERR_LOOP_CLOSED. Idempotent; may be called from a signal handler. */
+JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
+
+/* Has fn(loop, ctx) called on the thread that drives the loop, outside any actor's turn, in the
+ * order of the calls of one thread. Each call that returns JZX_OK is made exactly once, in destroy
+ * at the latest. JZX_ERR_INVALID_ARG, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);
+
+/* Ends what is left as request_stop does, then frees everything. No thread may use the loop during
+ * or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the loop is run. */
+JZX_API jzx_err jzx_loop_destroy(jzx_loop *loop);
+
+JZX_END_C
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages: sending copies, moving buffers, taking what arrived, backpressure.
+ *
+ * Nothing is lost in silence. A send either returns an error, and then nothing happened and a
+ * moved buffer is still the caller's, or it is accepted. An accepted message is handled by its
+ * actor, or it becomes a dead letter: counted, shown to the observer, released. */
+#ifndef JZX_MESSAGE_H
+#define JZX_MESSAGE_H
+
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct jzx_loop jzx_loop;
+typedef struct jzx_context jzx_context;
+
+/* What a behaviour receives. data is never NULL; it is borrowed for the call, may be written to,
+ * and is aligned for any type. jzx_msg_take() makes it the receiver's. */
+typedef struct jzx_message {
+    void *data;
+    size_t len;
+    uint32_t tag;
+    jzx_actor_id sender; /* JZX_NOBODY if the sender gave none */
+} jzx_message;
+
+/* Tags from here on are the runtime's: a send with one is JZX_ERR_INVALID_ARG. */
+#define JZX_TAG_RESERVED 0xFFFF0000u
+
+/* The answer to jzx_send_when_room: try again now. sender is the actor that has room. No data. */
+#define JZX_TAG_ROOM 0xFFFF0010u
+
+/* Payloads up to this length travel inside the message, without a second cache line. */
+#define JZX_MSG_INLINE 32u
+
+/* The longest payload. */
+#define JZX_MSG_LEN_MAX 0x7FFFFFFFu
+
+/* Runs once when a buffer is released, on the thread that releases it. */
+typedef void (*jzx_msg_destructor)(void *data, size_t len);
+
+JZX_BEGIN_C
+
+/* Sends a copy of len bytes (data may be NULL if len is 0). from is what the receiver sees as
+ * sender: the sending actor's id, or JZX_NOBODY. Any thread; never blocks.
+ * Messages of one sender to one receiver arrive in order.
+ * JZX_ERR_INVALID_ARG (NULL loop, NULL data, len or tag out of range), JZX_ERR_NO_SUCH_ACTOR,
+ * JZX_ERR_MAILBOX_FULL (only with on_full = refuse), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
+                         size_t len, uint32_t tag);
+
+/* jzx_send with sender JZX_NOBODY: the form for threads that are no actors. */
+JZX_API jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,
+                               uint32_t tag);
+
+/* A buffer of len bytes that can be sent without a copy; NULL without memory or if len is too
+ * large. The caller owns it until jzx_send_msg accepts it, and else gives it to jzx_msg_free.
+ * destructor (may be NULL) runs exactly once, whatever becomes of the buffer. Any thread.
+ * A buffer belongs to its loop: it must be sent or freed there, before the loop is destroyed. */
+JZX_API JZX_MUST_USE void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor);
+
+/* Moves a buffer of jzx_msg_alloc or jzx_msg_take to an actor. On JZX_OK the runtime owns it, on
+ * an error (those of jzx_send) it is still the caller's. Any thread; never blocks, no copy. */
+JZX_API JZX_MUST_USE jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                          void *data, uint32_t tag);
+
+/* Makes the payload of the message that is being handled the receiver's, without a copy: it stays
+ * valid until jzx_msg_free or jzx_send_msg. NULL if msg is not the message of this call or was
+ * taken or stashed already. Only inside a behaviour. Cannot fail for memory. */
+JZX_API JZX_MUST_USE void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg);
+
+/* Releases a buffer that the caller owns; its destructor runs now. NULL does nothing. */
+JZX_API void jzx_msg_free(jzx_loop *loop, void *data);
+
+/* The length of a buffer that the caller owns. */
+JZX_API size_t jzx_msg_len(const void *data);
+
+/* Asks for one message (tag JZX_TAG_ROOM, sender target) to actor who as soon as less than half of
+ * target's mailbox is used: at once if it is so now, and also when target ends. Each call that
+ * returns JZX_OK yields exactly one such message, which no mailbox bound refuses. Any thread.
+ * JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED,
+ * JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who);
+
+JZX_END_C
+
+#endif

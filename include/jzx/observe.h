@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Seeing what a loop does: events as they happen, counters at any time. An observer changes nothing
+ * but what it does itself. */
+#ifndef JZX_OBSERVE_H
+#define JZX_OBSERVE_H
+
+#include "jzx/actor.h"
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum jzx_event_kind {
+    JZX_EVENT_LOOP_START = 1,
+    JZX_EVENT_LOOP_STOP = 2,
+    JZX_EVENT_ACTOR_START = 3,
+    JZX_EVENT_ACTOR_STOP = 4, /* reason normal, killed or shutdown */
+    JZX_EVENT_ACTOR_FAIL = 5, /* reason fail or panic */
+    JZX_EVENT_ACTOR_RESTART = 6,
+    JZX_EVENT_SUPERVISOR_ESCALATE = 7,
+    JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
+    JZX_EVENT_DEAD_LETTER = 9   /* an accepted message that nobody will handle */
+} jzx_event_kind;
+
+/* Valid during the callback. New kinds and fields may come at the end. */
+typedef struct jzx_event {
+    jzx_event_kind kind;
+    jzx_actor_id actor;     /* whom it is about; JZX_NOBODY for the loop */
+    const char *name;       /* the actor's, or NULL */
+    jzx_exit_reason reason; /* ACTOR_STOP and ACTOR_FAIL */
+    jzx_actor_id sender;    /* DEAD_LETTER */
+    uint32_t tag;           /* DEAD_LETTER */
+    size_t len;             /* DEAD_LETTER */
+    uint32_t attempt;       /* ACTOR_RESTART */
+} jzx_event;
+
+/* Each callback may be NULL. They run on the thread that drives the loop, in the order of events;
+ * they may send, spawn and stop, and must not run, step or destroy the loop. */
+typedef struct jzx_observer {
+    size_t size; /* sizeof(jzx_observer) */
+    void (*on_actor_start)(void *ctx, jzx_actor_id id, const char *name);
+    void (*on_actor_stop)(void *ctx, jzx_actor_id id, jzx_exit_reason reason);
+    void (*on_actor_restart)(void *ctx, jzx_actor_id id, uint32_t attempt);
+    void (*on_supervisor_escalate)(void *ctx, jzx_actor_id id);
+    void (*on_mailbox_full)(void *ctx, jzx_actor_id id);
+    void (*on_event)(void *ctx, const jzx_event *event); /* every kind, after its own callback */
+} jzx_observer;
+
+/* Counters since the loop was created. With all senders quiet these books balance:
+ *   sends = accepted + refused_*        accepted = handled + dead + waiting
+ * A refused send to an actor that is gone counts as a dead letter for statistics as well:
+ *   dead_letters = dead + refused_no_actor */
+typedef struct jzx_stats {
+    size_t size; /* sizeof(jzx_stats): set by the caller before the call */
+    uint64_t accepted;
+    uint64_t handled;
+    uint64_t dead; /* accepted, then dropped: by the death of its actor, a policy, or shutdown */
+    uint64_t waiting;
+    uint64_t refused_full;
+    uint64_t refused_no_actor;
+    uint64_t refused_closed;
+    uint64_t refused_invalid;
+    uint64_t refused_no_memory;
+    uint64_t dead_letters;
+    uint64_t spawned;
+    uint64_t exited; /* all ends; failed ones among them */
+    uint64_t failed;
+    uint64_t turns;    /* times that an actor was given the thread */
+    uint64_t injected; /* times that another thread made an actor ready */
+    uint64_t calls;    /* functions of jzx_loop_call that ran */
+    uint64_t parked;   /* times that jzx_loop_run went to sleep */
+} jzx_stats;
+
+JZX_BEGIN_C
+
+/* Copies *observer (NULL: none from now on). Only on the thread that drives the loop.
+ * JZX_ERR_INVALID_ARG (NULL loop, wrong size), JZX_ERR_BUSY while another thread runs the loop. */
+JZX_API jzx_err jzx_loop_set_observer(jzx_loop *loop, const jzx_observer *observer, void *ctx);
+
+/* Fills *stats. Any thread; while senders are at work the figures are of slightly different
+ * moments. JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats);
+
+JZX_END_C
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters of one worker, or of the threads that share a foreign cache. Gauges: they decide nothing
+ * while the loop runs, and at its end they must balance. */
+#ifndef JZX_OBSERVE_COUNTERS_H
+#define JZX_OBSERVE_COUNTERS_H
+
+#include "base/atomic.h"
+
+#define JZX__COUNTER_MAP(X)                                                                        \
+    X(accepted)                                                                                    \
+    X(handled)                                                                                     \
+    X(dead)                                                                                        \
+    X(refused_full)                                                                                \
+    X(refused_no_actor)                                                                            \
+    X(refused_closed)                                                                              \
+    X(refused_invalid)                                                                             \
+    X(refused_no_memory)                                                                           \
+    X(spawned)                                                                                     \
+    X(exited)                                                                                      \
+    X(failed)                                                                                      \
+    X(turns)                                                                                       \
+    X(injected)                                                                                    \
+    X(calls)                                                                                       \
+    X(parked)
+
+struct jzx__counters {
+#define JZX__COUNTER_FIELD(name) jzx__counter name;
+    JZX__COUNTER_MAP(JZX__COUNTER_FIELD)
+#undef JZX__COUNTER_FIELD
+};
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* A task: what the scheduler runs, and the owner-biased protocol by which nodes reach it.
+ *
+ * Every task has an **owner**, a worker. Only the owner runs the task and touches its private
+ * side, with plain loads and stores. Everybody else pushes nodes onto the task's **inbox**, one
+ * word that packs a list (newest first), a count, and two bits:
+ *
+ *   TOKEN   somebody is bound to make the task ready: one entry in its owner's inject queue, or
+ *           the owner itself (`holds`). The push that sets it links the entry; other pushes need
+ *           not.
+ *   CLOSED  no more nodes: the task is ending, has ended, or its slot is free.
+ *
+ * Ownership moves only under the token, so an entry is never forwarded and no owner word is read
+ * twice. What must stay true:
+ *
+ *   I1  TOKEN set <=> exactly one holder: one inject entry, or the owner (`holds`).
+ *   I2  list not empty => TOKEN set. Pushes and hold set it; only the owner clears it.
+ *   I3  the owner word changes only by a thread that has the token (or has a free slot).
+ *   I4  `owner == me` is made true only by me and false only by me; with OUT set, it is nobody's.
+ *   I5  a task that is handed over has scheduled = holds = false: its token is the entry.
+ *   I6  a free slot is CLOSED with TOKEN clear: only who took it from the pool writes its words.
+ *   I7  a stale id never reaches a newer task: nodes carry a generation, which the owner compares
+ *       when it takes the inbox in; control bits sit in one word with the generation.
+ *
+ * Rejected: clearing the token and re-reading the inbox in two steps (loses a message); entries
+ * that are forwarded to a new owner (deaf tasks, slots reused under a late sender); an atomic
+ * read-modify- write per message (3 times the cost of the whole path). */
+#ifndef JZX_SCHED_TASK_H
+#define JZX_SCHED_TASK_H
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/list.h"
+#include "base/mpsc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a task is sent. 64-byte aligned, below 2^48. */
+struct jzx__node {
+    struct jzx__node *next;
+    uint32_t generation; /* of the task it is meant for */
+    uint8_t weight;      /* 1 if it counts against the bound, 0 if not */
+    uint8_t lane;        /* the kind's own; the scheduler does not look */
+    uint8_t flags;       /* the kind's own */
+    uint8_t size_class;  /* of the block it lives in */
+};
+
+/* The owner word: the worker's address, or that plus OUT when the task is in nobody's fast path
+ * (being handed over, or not alive). */
+#define JZX__OWNER_OUT ((uintptr_t)1)
+
+struct jzx__task {
+    /* Line 0. Read by every sender. */
+    _Atomic uint64_t state;         /* {generation, fulls, control bits}: see below */
+    _Atomic uintptr_t owner;        /* written under the token (I3) */
+    _Atomic uint64_t inbox;         /* written by all */
+    struct jzx__mpsc_node injected; /* link in an inject queue; belongs to the token's holder */
+    uint32_t index;                 /* of its slot; never changes */
+    _Atomic uint32_t cap;           /* of nodes with weight; never changes in a life */
+    void (*entry)(void);            /* what it runs; the kind's own, written by the owner */
+    void *arg;
+
+    /* 8 bytes of line 0 are the kind's: see struct jzx__actor. */
+    void *cold;
+
+    /* Line 1. The owner's private side. */
+    struct jzx__node *head; /* nodes taken in, oldest first */
+    struct jzx__node *tail; /* undefined if head is NULL */
+    struct jzx__link run;   /* link in a run queue */
+    uint32_t pending;       /* weight in the private list */
+    uint32_t easy;          /* below this an append needs no second thought: bound, soft limit */
+    bool scheduled;         /* queued, running, or handed out */
+    bool holds;             /* the owner has the token */
+    bool fresh;             /* never ran */
+    uint8_t queue;          /* enum jzx__queue_index: where it is queued */
+};
+
+_Static_assert(offsetof(struct jzx__task, head) == 64, "the private side begins a cache line");
+
+/* ---- the state word: generation, and what other threads want of the owner ---- */
+
+#define JZX__CONTROL_BITS 0xFFu /* requests, the kind's own */
+#define JZX__FULLS_ONE 0x100u   /* refused pushes that were not reported yet, 24 bits */
+#define JZX__FULLS_MASK 0xFFFFFF00u
+#define JZX__ATTENTION_MASK 0xFFFFFFFFu
+
+static inline uint64_t jzx__state_make(uint32_t generation) {
+    return (uint64_t)generation << 32;
+}
+
+static inline uint32_t jzx__state_generation(uint64_t state) {
+    return (uint32_t)(state >> 32);
+}
+
+/* ---- the inbox word ---- */
+
+#define JZX__INBOX_TOKEN ((uint64_t)1)
+#define JZX__INBOX_CLOSED ((uint64_t)2)
+#define JZX__INBOX_COUNT_SHIFT 3
+#define JZX__INBOX_COUNT_MAX ((uint64_t)0x7FFFF)
+#define JZX__INBOX_LIST_SHIFT 22
+#define JZX__NODE_ALIGN_SHIFT 6
+
+static inline struct jzx__node *jzx__inbox_list(uint64_t word) {
+    return (void *)(uintptr_t)((word >> JZX__INBOX_LIST_SHIFT) << JZX__NODE_ALIGN_SHIFT);
+}
+
+static inline uint32_t jzx__inbox_count(uint64_t word) {
+    return (uint32_t)((word >> JZX__INBOX_COUNT_SHIFT) & JZX__INBOX_COUNT_MAX);
+}
+
+static inline uint64_t jzx__inbox_make(struct jzx__node *list, uint32_t count, uint64_t bits) {
+    return (uint64_t)(uintptr_t)list >> JZX__NODE_ALIGN_SHIFT << JZX__INBOX_LIST_SHIFT |
+           (uint64_t)count << JZX__INBOX_COUNT_SHIFT | bits;
+}
+
+/* The list of a word that the caller has taken, oldest first. */
+static inline struct jzx__node *jzx__inbox_oldest_first(uint64_t word) {
+    struct jzx__node *oldest = NULL;
+    for (struct jzx__node *node = jzx__inbox_list(word); node != NULL;) {
+        struct jzx__node *next = node->next;
+        node->next = oldest;
+        oldest = node;
+        node = next;
+    }
+    return oldest;
+}
+
+/* ---- sending from anywhere (rule R2 of the protocol) ---- */
+
+enum jzx__push_result {
+    JZX__PUSH_OK,        /* the token's holder will make the task ready */
+    JZX__PUSH_OK_INJECT, /* the caller got the token: it must inject the task at its owner */
+    JZX__PUSH_FULL,
+    JZX__PUSH_CLOSED
+};
+
+/* Pushes node unless the inbox is closed or holds limit nodes with weight. Any thread. */
+static inline enum jzx__push_result jzx__task_push(struct jzx__task *task, struct jzx__node *node,
+                                                   uint32_t limit) {
+    /* relaxed: a first guess, confirmed by the exchange below */
+    uint64_t word = jzx__atomic_load_relaxed(&task->inbox);
+    uint64_t wanted;
+    do {
+        uint32_t count = jzx__inbox_count(word);
+        if (word & JZX__INBOX_CLOSED)
+            return JZX__PUSH_CLOSED;
+        if (node->weight != 0 && count >= limit)
+            return JZX__PUSH_FULL;
+        node->next = jzx__inbox_list(word);
+        wanted = jzx__inbox_make(node, count + node->weight, JZX__INBOX_TOKEN);
+        /* release: pairs with take; publishes the node. acquire: pairs with the write that cleared
+         * the token, after which the owner word is exact (I3) */
+    } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, wanted));
+    return word & JZX__INBOX_TOKEN ? JZX__PUSH_OK : JZX__PUSH_OK_INJECT;
+}
+
+/* Gets the token without a node, so that the owner looks at the task: as a push. Any thread. */
+static inline enum jzx__push_result jzx__task_nudge(struct jzx__task *task) {
+    /* relaxed: a first guess, confirmed by the exchange below */
+    uint64_t word = jzx__atomic_load_relaxed(&task->inbox);
+    do {
+        if (word & JZX__INBOX_CLOSED)
+            return JZX__PUSH_CLOSED;
+        /* pairs with take and go_idle as a push does; publishes the control bits set before it */
+    } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, word | JZX__INBOX_TOKEN));
+    return word & JZX__INBOX_TOKEN ? JZX__PUSH_OK : JZX__PUSH_OK_INJECT;
+}
+
+/* ---- the owner's side ---- */
+
+static inline uint64_t jzx__task_inbox(struct jzx__task *task) {
+    /* acquire: pairs with push; a caller that sees a list may read its nodes after taking it */
+    return jzx__atomic_load_acquire(&task->inbox);
+}
+
+/* Takes the whole inbox (R3), and gives up the token if it is held: an entry may be under way, and
+ * then the token stays with it. Returns the nodes, oldest first. Owner only. */
+static inline struct jzx__node *jzx__task_take(struct jzx__task *task) {
+    uint64_t left = task->holds ? 0 : JZX__INBOX_TOKEN;
+    task->holds = false;
+    /* acquire: pairs with push, the nodes are visible. release: pairs with the next push that finds
+     * no token; the owner word it reads is mine */
+    uint64_t word = jzx__atomic_exchange_acq_rel(&task->inbox, left);
+    return jzx__inbox_oldest_first(word);
+}
+
+/* After the private list and the inbox were seen empty (R8): true if the task is idle now, false if
+ * a node came in between. Owner only. */
+static inline bool jzx__task_go_idle(struct jzx__task *task) {
+    if (task->holds) {
+        uint64_t word = JZX__INBOX_TOKEN;
+        /* release: pairs with the next push, which reads the owner word. acquire: on failure the
+         * new list is about to be taken */
+        while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, (uint64_t)0)) {
+            if (word != JZX__INBOX_TOKEN)
+                return false;
+        }
+        task->holds = false;
+    }
+    task->scheduled = false;
+    return true;
+}
+
+/* Closes the inbox for good (R12) and returns what was in it, oldest first. The token stays set if
+ * an entry has it: true in *entry_left. Owner only. */
+static inline struct jzx__node *jzx__task_close(struct jzx__task *task, bool *entry_left) {
+    uint64_t word = jzx__task_inbox(task);
+    uint64_t left;
+    do {
+        left = JZX__INBOX_CLOSED;
+        if (!task->holds)
+            left |= word & JZX__INBOX_TOKEN;
+        /* acquire: pairs with push, the nodes are visible. release: pairs with nothing new: later
+         * pushes only see CLOSED */
+    } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, left));
+    task->holds = false;
+    *entry_left = (left & JZX__INBOX_TOKEN) != 0;
+    return jzx__inbox_oldest_first(word);
+}
+
+/* weight is the node's, as a number that the compiler may know. Owner only. */
+static inline void jzx__task_append(struct jzx__task *task, struct jzx__node *node,
+                                    uint32_t weight) {
+    node->next = NULL;
+    if (task->head == NULL)
+        task->head = node;
+    else
+        task->tail->next = node;
+    task->tail = node;
+    task->pending += weight;
+}
+
+#endif
