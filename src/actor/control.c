@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Ending actors from outside. A request is a bit beside the generation, so it needs no memory,
+ * cannot reach a newer actor, and is seen before the next message however many wait. */
+#include "actor/mailbox.h"
+
+/* False if the slot has another generation by now. */
+static bool set_want(struct jzx__actor *actor, uint32_t generation, uint32_t want) {
+    /* relaxed: a first guess for the exchange below */
+    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
+    do {
+        if (jzx__state_generation(state) != generation)
+            return false;
+        /* pairs with the load in the turn; the bit is all that is passed */
+    } while (!jzx__atomic_cas_acq_rel(&actor->task.state, &state, state | want));
+    return true;
+}
+
+static jzx_err request_remote(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t generation,
+                              uint32_t want) {
+    if (jzx__sched_is_stopped(&loop->sched))
+        return JZX_ERR_LOOP_CLOSED;
+    if (!set_want(actor, generation, want))
+        return JZX_ERR_NO_SUCH_ACTOR;
+    switch (jzx__task_nudge(&actor->task)) {
+    case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task); return JZX_OK;
+    case JZX__PUSH_CLOSED:
+        /* relaxed: an owner without OUT means alive and working its queue off: it will see the bit.
+         * With OUT it has ended, or a guessed id named a free slot */
+        if (jzx__atomic_load_relaxed(&actor->task.owner) & JZX__OWNER_OUT)
+            return jzx__mailbox_gone(loop);
+        return JZX_OK;
+    default: return JZX_OK;
+    }
+}
+
+static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_self(loop);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
+    if (actor == NULL)
+        return jzx__mailbox_gone(loop);
+    uint32_t generation = jzx_id_generation(id);
+    if (!jzx__worker_owns(me, &actor->task))
+        return request_remote(loop, actor, generation, want);
+    if (want == JZX__WANT_DRAIN)
+        jzx__actor_drain(me, actor);
+    else
+        set_want(actor, generation, want);
+    jzx__worker_ready(me, &actor->task);
+    return JZX_OK;
+}
+
+jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind kind) {
+    switch (kind) {
+    case JZX_STOP_AFTER_MESSAGE: return request(loop, id, JZX__WANT_STOP);
+    case JZX_STOP_AFTER_QUEUE: return request(loop, id, JZX__WANT_DRAIN);
+    case JZX_STOP_KILL: return request(loop, id, JZX__WANT_KILL);
+    }
+    return JZX_ERR_INVALID_ARG;
+}
+
+jzx_err jzx_actor_fail(jzx_loop *loop, jzx_actor_id id) {
+    return request(loop, id, JZX__WANT_FAIL);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* How an actor ends, in one place and once (R12).
+ *
+ * The order: its id becomes stale; its mailbox closes; what waited becomes dead letters; who
+ * waited for room is told; its cleanup runs; the observer hears of it; its memory and its slot are
+ * free. From the first step on no message can reach it, so its cleanup is the last that anybody
+ * hears of its state. */
+#include "actor/mailbox.h"
+
+#include "base/log.h"
+
+static bool is_failure(jzx_exit_reason reason) {
+    return reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC;
+}
+
+void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor) {
+    if (actor->care & JZX__CARE_DRAIN)
+        return;
+    actor->status = JZX_ACTOR_STOPPING;
+    actor->care |= JZX__CARE_DRAIN;
+    bool entry_left; /* an entry under way finds the actor alive or its slot waiting: both fine */
+    jzx__mailbox_file(me, actor, jzx__task_close(&actor->task, &entry_left));
+}
+
+/* Makes the id stale: sends and requests that come later do not find the actor. */
+static void make_stale(struct jzx__worker *me, struct jzx__actor *actor, uint32_t generation) {
+    /* release: pairs with the acquire in lookup. A plain store is enough: a request that races with
+     * it sets its bit before, and is forgotten with the actor, or fails after */
+    jzx__atomic_store_release(&actor->task.state, jzx__state_make(generation + 1));
+    /* relaxed: takes the slot out of this thread's fast path, under the token or with it closed
+     * below; a guessed id of the next generation then meets CLOSED */
+    jzx__atomic_store_relaxed(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_OUT);
+}
+
+static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes,
+                      jzx_actor_id id) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    while (nodes != NULL) {
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        jzx__message_bury(loop, me, jzx__message_of(node), id, jzx__actor_name(actor));
+    }
+}
+
+/* Dead letters: the private list, the stash, then what the inbox held. */
+static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
+                     jzx_actor_id id) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__node *private_list = actor->task.head;
+    actor->task.head = NULL;
+    actor->task.pending = 0;
+    bury_list(me, actor, private_list, id);
+    if (cold != NULL) {
+        struct jzx__node *stash = cold->stash_first;
+        cold->stash_first = NULL;
+        cold->stash_count = 0;
+        bury_list(me, actor, stash, id);
+    }
+    /* The generation has moved on, so filing answers requests for room and buries the rest. */
+    jzx__mailbox_file(me, actor, inbox);
+    jzx__mailbox_tell_waiters(me, actor, true);
+}
+
+static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
+                         jzx_exit_reason reason) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (cold == NULL || cold->cleanup == NULL)
+        return;
+    struct jzx__turn turn = {.ctx = {actor->task.arg, id, jzx__loop_of(me)}, .actor = actor};
+    void *turn_before = me->turn;
+    me->turn = &turn;
+    cold->cleanup(&turn.ctx, reason);
+    me->turn = turn_before;
+}
+
+static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id,
+                          jzx_exit_reason reason) {
+    const char *name = jzx__actor_name(actor);
+    if (is_failure(reason))
+        jzx__log(&loop->sched.log, JZX_LOG_WARN, "actor %u.%u%s%s failed%s", jzx_id_index(id),
+                 jzx_id_generation(id), name != NULL ? " " : "", name != NULL ? name : "",
+                 reason == JZX_EXIT_PANIC ? ": its behaviour returned an unknown result" : "");
+    jzx_event event = {.kind = is_failure(reason) ? JZX_EVENT_ACTOR_FAIL : JZX_EVENT_ACTOR_STOP,
+                       .actor = id,
+                       .name = name,
+                       .reason = reason};
+    jzx__observer_emit(&loop->observer, &event);
+}
+
+void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
+    JZX_ASSERT_OWNER(me);
+    JZX_ASSERT(actor->task.queue == JZX__QUEUE_NONE);
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx__actor_announce(loop, actor);
+    jzx_actor_id id = jzx__actor_id(actor);
+    actor->status = is_failure(reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
+    make_stale(me, actor, jzx_id_generation(id));
+    bool entry_left;
+    struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
+    bury_all(me, actor, inbox, id);
+    call_cleanup(me, actor, id, reason);
+    tell_observer(loop, actor, id, reason);
+
+    if (actor->task.cold != NULL)
+        jzx__slab_free(&me->slab, JZX__COLD_CLASS, actor->task.cold);
+    actor->task.cold = NULL;
+    if (!actor->daemon)
+        loop->local_live--;
+    jzx__counter_add(&me->counters.exited, 1);
+    if (is_failure(reason))
+        jzx__counter_add(&me->counters.failed, 1);
+    actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
+    if (!entry_left)
+        jzx__table_release(&loop->table, &loop->slots, actor);
+}

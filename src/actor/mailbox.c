@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* The owner's side of a mailbox and the bound with its policies. */
+#include "actor/mailbox.h"
+
+static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx__node *node) {
+    return jzx_make_id(node->generation, actor->task.index);
+}
+
+/* ---- events ---- */
+
+static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id) {
+    if (!jzx__observer_is_set(&loop->observer))
+        return;
+    jzx_event event = {.kind = JZX_EVENT_MAILBOX_FULL, .actor = id, .name = jzx__actor_name(actor)};
+    jzx__observer_emit(&loop->observer, &event);
+}
+
+/* A thread that is not the owner met a full mailbox: the owner will tell the observer. The mailbox
+ * is not empty, so the owner comes by. */
+static void note_full(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t generation) {
+    if (!jzx__observer_is_set(&loop->observer))
+        return;
+    /* relaxed: a first guess for the exchange below */
+    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
+    do {
+        if (jzx__state_generation(state) != generation ||
+            (state & JZX__FULLS_MASK) == JZX__FULLS_MASK)
+            return;
+        /* pairs with the exchange in the turn; only a count is passed */
+    } while (!jzx__atomic_cas_acq_rel(&actor->task.state, &state, state + JZX__FULLS_ONE));
+}
+
+void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, uint32_t fulls) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id id = jzx__actor_id(actor);
+    bool dropped = jzx__actor_on_full(actor) != JZX_FULL_REFUSE;
+    for (uint32_t i = 0; i < fulls; i++) {
+        emit_full(loop, actor, id);
+        if (dropped) {
+            /* Its sender released it: who it was and what it said is not known here. */
+            jzx_event event = {
+                .kind = JZX_EVENT_DEAD_LETTER, .actor = id, .name = jzx__actor_name(actor)};
+            jzx__observer_emit(&loop->observer, &event);
+        }
+    }
+}
+
+/* ---- waiting for room ---- */
+
+/* Turns a request into its answer and sends it. */
+static void tell_waiter(struct jzx__worker *me, struct jzx__message *message, jzx_actor_id target) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id who = message->sender;
+    message->sender = target;
+    message->tag = JZX_TAG_ROOM;
+    message->node.lane = JZX__LANE_RUNTIME;
+    message->node.generation = jzx_id_generation(who);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, who);
+    if (actor == NULL || jzx__mailbox_deliver(loop, me, actor, message) != JZX_OK) {
+        jzx__counter_add(&me->counters.accepted, 1);
+        jzx__message_bury(loop, me, message, who, NULL);
+    }
+}
+
+static void add_waiter(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
+    if (jzx__mailbox_has_room(actor)) {
+        tell_waiter(me, jzx__message_of(node), id_of_node(actor, node));
+        return;
+    }
+    struct jzx__node *last = actor->room_waiters;
+    node->next = last == NULL ? node : last->next;
+    if (last != NULL)
+        last->next = node;
+    actor->room_waiters = node;
+    actor->care |= JZX__CARE_ROOM;
+}
+
+void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor, bool at_end) {
+    struct jzx__node *last = actor->room_waiters;
+    if (last == NULL || (!at_end && !jzx__mailbox_has_room(actor)))
+        return;
+    actor->room_waiters = NULL;
+    actor->care &= (uint8_t)~JZX__CARE_ROOM;
+    struct jzx__node *node = last->next;
+    last->next = NULL;
+    while (node != NULL) {
+        struct jzx__node *next = node->next;
+        tell_waiter(me, jzx__message_of(node), id_of_node(actor, node));
+        node = next;
+    }
+}
+
+/* ---- taking in ---- */
+
+/* Takes the oldest message that counts out of the private list, which has one. */
+static struct jzx__message *remove_oldest(struct jzx__task *task) {
+    struct jzx__node *before = NULL;
+    struct jzx__node *node = task->head;
+    while (node->weight == 0) {
+        before = node;
+        node = node->next;
+    }
+    if (before == NULL)
+        task->head = node->next;
+    else
+        before->next = node->next;
+    if (task->tail == node)
+        task->tail = before;
+    task->pending--;
+    return jzx__message_of(node);
+}
+
+static void drop_oldest(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id id = jzx__actor_id(actor);
+    struct jzx__message *oldest = remove_oldest(&actor->task);
+    emit_full(loop, actor, id);
+    jzx__message_bury(loop, me, oldest, id, jzx__actor_name(actor));
+}
+
+void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
+    uint32_t generation = jzx_id_generation(jzx__actor_id(actor));
+    while (nodes != NULL) {
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        if (node->lane == JZX__LANE_ROOM) {
+            /* A waiter of an older generation is told at once: its target has ended. */
+            if (node->generation == generation)
+                add_waiter(me, actor, node);
+            else
+                tell_waiter(me, jzx__message_of(node), id_of_node(actor, node));
+        } else if (node->generation == generation) {
+            jzx__task_append(&actor->task, node, node->weight);
+        } else {
+            jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id_of_node(actor, node),
+                              NULL);
+        }
+    }
+    if (jzx__actor_on_full(actor) == JZX_FULL_DROP_OLDEST) {
+        while (actor->task.pending > jzx__actor_cap(actor))
+            drop_oldest(me, actor); /* B4 */
+    }
+}
+
+void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor) {
+    jzx__mailbox_file(me, actor, jzx__task_take(&actor->task));
+}
+
+/* ---- delivering ---- */
+
+/* The policies of a full mailbox, on the owner's thread. */
+static JZX_COLD jzx_err deliver_full(struct jzx__worker *me, struct jzx__actor *actor,
+                                     struct jzx__message *message) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id id = jzx__actor_id(actor);
+    switch (jzx__actor_on_full(actor)) {
+    case JZX_FULL_REFUSE:
+        /* As at the soft limit: trying again in the same turn would be in vain. */
+        jzx__worker_soft_limit(me, &actor->task);
+        break;
+    case JZX_FULL_DROP_OLDEST:
+        jzx__mailbox_append(me, actor, message);
+        drop_oldest(me, actor);
+        return JZX_OK;
+    case JZX_FULL_DROP_NEW:
+        jzx__counter_add(&me->counters.accepted, 1);
+        emit_full(loop, actor, id);
+        jzx__message_bury(loop, me, message, id, jzx__actor_name(actor));
+        return JZX_OK;
+    }
+    emit_full(loop, actor, id);
+    return JZX_ERR_MAILBOX_FULL;
+}
+
+/* The owner's thread, with something in the inbox or at the bound (R1). */
+jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *actor,
+                                  struct jzx__message *message) {
+    struct jzx__task *task = &actor->task;
+    uint64_t word = jzx__task_inbox(task);
+    for (;;) {
+        if (word & JZX__INBOX_CLOSED)
+            return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
+        bool full = message->node.weight != 0 &&
+                    task->pending + jzx__inbox_count(word) >= jzx__actor_cap(actor);
+        if (full && jzx__actor_on_full(actor) == JZX_FULL_REFUSE)
+            return deliver_full(me, actor, message); /* B1: nothing was taken */
+        if (jzx__inbox_list(word) == NULL)
+            break;
+        uint64_t left = task->holds ? 0 : JZX__INBOX_TOKEN;
+        /* acquire: pairs with push, the nodes are visible. release: pairs with the next push that
+         * finds no token. On the word that was read, so that the sum above is exact (B1) */
+        if (jzx__atomic_cas_acq_rel(&task->inbox, &word, left)) {
+            task->holds = false;
+            jzx__mailbox_file(me, actor, jzx__inbox_oldest_first(word));
+            break;
+        }
+    }
+    if (message->node.weight != 0 && task->pending >= jzx__actor_cap(actor))
+        return deliver_full(me, actor, message);
+    jzx__mailbox_append(me, actor, message);
+    return JZX_OK;
+}
+
+/* From a thread that does not own the actor (R2). Between a push that got the token and the inject
+ * nothing may block, allocate or call out: the actor hears of no other push until then. */
+jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
+                                    struct jzx__actor *actor, struct jzx__message *message) {
+    uint32_t generation = message->node.generation;
+    jzx_on_full on_full = jzx__actor_on_full(actor);
+    uint32_t limit = on_full == JZX_FULL_DROP_OLDEST ? (uint32_t)JZX__INBOX_COUNT_MAX
+                                                     : jzx__actor_cap(actor); /* B2, B4 */
+    if (jzx__sched_is_stopped(&loop->sched))
+        return jzx__mailbox_gone(loop);
+    bool is_request = message->node.lane == JZX__LANE_ROOM;
+    switch (jzx__task_push(&actor->task, &message->node, limit)) {
+    case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task); break;
+    case JZX__PUSH_OK: break;
+    case JZX__PUSH_CLOSED: return jzx__mailbox_gone(loop);
+    case JZX__PUSH_FULL:
+        note_full(loop, actor, generation);
+        if (on_full == JZX_FULL_REFUSE)
+            return JZX_ERR_MAILBOX_FULL;
+        jzx__loop_count(loop, me, accepted);
+        jzx__loop_count(loop, me, dead);
+        jzx__message_destroy(loop, me, message);
+        return JZX_OK;
+    }
+    if (!is_request) /* a request for room is counted when its answer is sent */
+        jzx__loop_count(loop, me, accepted);
+    return JZX_OK;
+}
+
+/* ---- jzx_send_when_room ---- */
+
+jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_self(loop);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, target);
+    if (actor == NULL || jzx__table_lookup(&loop->table, who) == NULL)
+        return jzx__mailbox_gone(loop);
+    struct jzx__message *request = jzx__message_create(loop, me, 0);
+    if (request == NULL)
+        return JZX_ERR_NO_MEMORY;
+    request->sender = who;
+    request->node.generation = jzx_id_generation(target);
+    request->node.weight = 0;
+    request->node.lane = JZX__LANE_ROOM;
+    if (jzx__worker_owns(me, &actor->task)) {
+        add_waiter(me, actor, &request->node);
+        return JZX_OK;
+    }
+    jzx_err err = jzx__mailbox_deliver_remote(loop, me, actor, request);
+    if (err != JZX_OK)
+        jzx__message_destroy(loop, me, request);
+    return err;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* How messages enter and wait: taking the inbox in, the bound and its policies, waiting for room.
+ *
+ * B1  on the owner's thread an append happens only if private + inbox < cap, exactly.
+ * B2  other threads push only while the inbox holds less than cap: together at most 2 x cap wait.
+ * B3  the inbox is taken in when the private list is empty, or before an append that fits: whoever
+ *     appends never passes an older message of the same sender.
+ * B4  with drop_oldest the newest cap messages survive: pushes are not refused before
+ *     JZX__INBOX_COUNT_MAX, and taking in trims to cap. */
+#ifndef JZX_ACTOR_MAILBOX_H
+#define JZX_ACTOR_MAILBOX_H
+
+#include "actor/message.h"
+
+/* Takes a non-empty inbox into the private list. Owner only. */
+void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor);
+
+/* Files nodes (oldest first) that came out of the inbox: stale ones are buried, requests for room
+ * become waiters, the rest is appended and trimmed. Owner only. */
+void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes);
+
+/* Why an actor cannot be reached: the loop is closed, or the actor is gone. */
+static inline jzx_err jzx__mailbox_gone(const struct jzx_loop *loop) {
+    return jzx__sched_is_stopped(&loop->sched) ? JZX_ERR_LOOP_CLOSED : JZX_ERR_NO_SUCH_ACTOR;
+}
+
+/* Emits the full events that other threads have counted in the state word. Owner only. */
+void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, uint32_t fulls);
+
+/* Tells those who wait for room if there is some; all of them, at the actor's end. Owner only. */
+void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor, bool at_end);
+
+/* True if less than half of the bound is used. Owner only. */
+static inline bool jzx__mailbox_has_room(struct jzx__actor *actor) {
+    uint32_t waiting = actor->task.pending + jzx__inbox_count(jzx__task_inbox(&actor->task));
+    return waiting < jzx__actor_cap(actor) / 2 + jzx__actor_cap(actor) % 2;
+}
+
+/* Appends to the private list and makes ready. Owner only, with B1 and B3 seen to. */
+static inline void jzx__mailbox_append(struct jzx__worker *me, struct jzx__actor *actor,
+                                       struct jzx__message *message) {
+    jzx__task_append(&actor->task, &message->node, message->node.weight);
+    jzx__counter_add(&me->counters.accepted, 1);
+    jzx__worker_ready(me, &actor->task);
+    if (JZX_UNLIKELY(actor->task.pending >= JZX__SOFT_LIMIT))
+        jzx__worker_soft_limit(me, &actor->task);
+}
+
+/* On the owner's thread, with something in the inbox or at the bound. */
+JZX_COLD jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *actor,
+                                           struct jzx__message *message);
+
+/* From a thread that does not own the actor. */
+JZX_COLD jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
+                                             struct jzx__actor *actor,
+                                             struct jzx__message *message);
+
+/* Delivers a message whose node has its generation, weight and lane. On JZX_OK the runtime owns it,
+ * otherwise the caller still does. actor was just looked up with that generation. Any thread. */
+static inline jzx_err jzx__mailbox_deliver(struct jzx_loop *loop, struct jzx__worker *me,
+                                           struct jzx__actor *actor, struct jzx__message *message) {
+    if (JZX_UNLIKELY(!jzx__worker_owns(me, &actor->task)))
+        return jzx__mailbox_deliver_remote(loop, me, actor, message);
+    uint64_t word = jzx__task_inbox(&actor->task);
+    if (JZX_UNLIKELY((word & ~JZX__INBOX_TOKEN) != 0 ||
+                     actor->task.pending >= jzx__actor_cap(actor)))
+        return jzx__mailbox_deliver_slow(me, actor, message);
+    jzx__mailbox_append(me, actor, message);
+    return JZX_OK;
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks for messages, and what becomes of those that nobody handles. */
+#include "actor/message.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* The destructor stands at the end of its block, so that the payload may be as long as the class
+ * allows. */
+static size_t block_need(size_t len, bool has_destructor) {
+    return sizeof(struct jzx__message) + len + (has_destructor ? sizeof(jzx_msg_destructor) : 0);
+}
+
+static size_t block_size(const struct jzx__message *message) {
+    if (message->node.size_class != JZX__MSG_LARGE)
+        return jzx__slab_class_size(message->node.size_class);
+    return block_need(message->len, (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) != 0);
+}
+
+size_t jzx__message_size_bytes(const struct jzx__message *message) {
+    return block_size(message);
+}
+
+static char *destructor_place(struct jzx__message *message) {
+    return (char *)message + block_size(message) - sizeof(jzx_msg_destructor);
+}
+
+struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx__worker *me,
+                                               size_t len, jzx_msg_destructor destructor) {
+    size_t need = block_need(len, destructor != NULL);
+    uint32_t class_index = jzx__slab_class(need);
+    struct jzx__message *message =
+        class_index == JZX__MSG_LARGE
+            ? jzx__alloc_aligned(&loop->sched.allocator, need, JZX_CACHE_LINE)
+            : jzx__sched_alloc(&loop->sched, me, class_index);
+    if (message == NULL)
+        return NULL;
+    message->node.size_class = (uint8_t)class_index;
+    message->node.flags = 0;
+    message->len = (uint32_t)len;
+    if (destructor != NULL) {
+        message->node.flags = JZX__MSG_HAS_DESTRUCTOR;
+        memcpy(destructor_place(message), &destructor, sizeof destructor);
+    }
+    return message;
+}
+
+void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
+                                struct jzx__message *message) {
+    if (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) {
+        jzx_msg_destructor destructor;
+        memcpy(&destructor, destructor_place(message), sizeof destructor);
+        destructor(message->payload, message->len);
+    }
+    if (message->node.size_class == JZX__MSG_LARGE)
+        jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
+    else
+        jzx__sched_free(&loop->sched, me, message->node.size_class, message);
+}
+
+void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message,
+                       jzx_actor_id id, const char *name) {
+    jzx__loop_count(loop, me, dead);
+    if (jzx__observer_is_set(&loop->observer)) {
+        jzx_event event = {.kind = JZX_EVENT_DEAD_LETTER,
+                           .actor = id,
+                           .name = name,
+                           .sender = message->sender,
+                           .tag = message->tag,
+                           .len = message->len};
+        jzx__observer_emit(&loop->observer, &event);
+    }
+    jzx__message_destroy(loop, me, message);
+}
+
+void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor) {
+    if (loop == NULL || len > JZX_MSG_LEN_MAX)
+        return NULL;
+    struct jzx__message *message =
+        jzx__message_create_large(loop, jzx__loop_self(loop), len, destructor);
+    return message == NULL ? NULL : message->payload;
+}
+
+void jzx_msg_free(jzx_loop *loop, void *data) {
+    if (loop != NULL && data != NULL)
+        jzx__message_destroy(loop, jzx__loop_self(loop), jzx__message_of_data(data));
+}
+
+size_t jzx_msg_len(const void *data) {
+    if (data == NULL)
+        return 0;
+    const char *block = (const char *)data - offsetof(struct jzx__message, payload);
+    return ((const struct jzx__message *)(const void *)block)->len;
+}

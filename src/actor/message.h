@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* A message: a header of 32 bytes and the payload behind it, in one block. A payload of up to 32
+ * bytes makes a block of 64, one cache line. Because the payload is part of the block, moving a
+ * buffer and taking a payload are changes of ownership, without a copy and without an allocation.
+ *
+ * M1  a block has one owner: a caller (alloc, take), a mailbox or stash, the turn that handles it.
+ * M2  who owns a block releases it once: its destructor runs then, and never otherwise.
+ * M3  every message that entered a mailbox was counted as accepted, and is counted once more when
+ *     it leaves: as handled or as dead. */
+#ifndef JZX_ACTOR_MESSAGE_H
+#define JZX_ACTOR_MESSAGE_H
+
+#include "actor/system.h"
+#include "base/slab.h"
+
+#include "jzx/message.h"
+
+/* node.lane */
+enum jzx__lane {
+    JZX__LANE_USER,
+    JZX__LANE_RUNTIME, /* never refused and not counted, but in order with user messages */
+    JZX__LANE_ROOM     /* a request for room: becomes a waiter when it is taken in */
+};
+
+/* node.flags */
+#define JZX__MSG_HAS_DESTRUCTOR 0x01u
+
+/* node.size_class of a block from the allocator hooks. */
+#define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT
+
+struct jzx__message {
+    struct jzx__node node;
+    jzx_actor_id sender;
+    uint32_t tag;
+    uint32_t len;
+    char payload[];
+};
+
+_Static_assert(sizeof(struct jzx__message) == 32, "header");
+_Static_assert(sizeof(struct jzx__message) + JZX_MSG_INLINE == JZX__BLOCK_SIZE_MIN, "one line");
+
+static inline struct jzx__message *jzx__message_of(struct jzx__node *node) {
+    return JZX_CONTAINER_OF(node, struct jzx__message, node);
+}
+
+static inline struct jzx__message *jzx__message_of_data(void *data) {
+    return JZX_CONTAINER_OF(data, struct jzx__message, payload);
+}
+
+/* A block for a payload of len bytes and perhaps a destructor, or NULL. Of the header only the size
+ * class, len and flags are set. */
+JZX_COLD struct jzx__message *jzx__message_create_large(struct jzx_loop *loop,
+                                                        struct jzx__worker *me, size_t len,
+                                                        jzx_msg_destructor destructor);
+
+/* The common case: at most JZX_MSG_INLINE bytes and no destructor. */
+static inline struct jzx__message *jzx__message_create(struct jzx_loop *loop,
+                                                       struct jzx__worker *me, size_t len) {
+    if (JZX_UNLIKELY(len > JZX_MSG_INLINE))
+        return jzx__message_create_large(loop, me, len, NULL);
+    struct jzx__message *message = JZX_LIKELY(me != NULL) ? jzx__slab_alloc(&me->slab, 0)
+                                                          : jzx__sched_alloc(&loop->sched, NULL, 0);
+    if (JZX_UNLIKELY(message == NULL))
+        return NULL;
+    message->node.size_class = 0;
+    message->node.flags = 0;
+    message->len = (uint32_t)len;
+    return message;
+}
+
+JZX_COLD void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
+                                         struct jzx__message *message);
+
+/* Releases a block: runs its destructor, gives the memory back. */
+static inline void jzx__message_destroy(struct jzx_loop *loop, struct jzx__worker *me,
+                                        struct jzx__message *message) {
+    if (JZX_LIKELY(me != NULL && (message->node.size_class | message->node.flags) == 0))
+        jzx__slab_free(&me->slab, 0, message);
+    else
+        jzx__message_destroy_large(loop, me, message);
+}
+
+/* Bytes that a message takes. */
+size_t jzx__message_size_bytes(const struct jzx__message *message);
+
+/* An accepted message of actor id (named name) that nobody will handle: counted, shown to the
+ * observer, released. On the driving thread. */
+void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message,
+                       jzx_actor_id id, const char *name);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* jzx_send and its relatives: arguments, the look-up, the copy; the rest is the mailbox's. */
+#include "actor/mailbox.h"
+
+#include <string.h>
+
+/* Counts a send that did not happen, so that the books balance, and passes its reason on. */
+static JZX_COLD jzx_err refuse(struct jzx_loop *loop, struct jzx__worker *me, jzx_err reason) {
+    switch (reason) {
+    case JZX_ERR_MAILBOX_FULL: jzx__loop_count(loop, me, refused_full); break;
+    case JZX_ERR_NO_SUCH_ACTOR: jzx__loop_count(loop, me, refused_no_actor); break;
+    case JZX_ERR_LOOP_CLOSED: jzx__loop_count(loop, me, refused_closed); break;
+    case JZX_ERR_NO_MEMORY: jzx__loop_count(loop, me, refused_no_memory); break;
+    default: jzx__loop_count(loop, me, refused_invalid); break;
+    }
+    return reason;
+}
+
+/* memcpy for at most JZX_MSG_INLINE bytes, without a call: two moves that may overlap. */
+static inline void copy_short(char *to, const char *from, size_t len) {
+    if (len >= 16) {
+        memcpy(to + len - 16, from + len - 16, 16);
+        memcpy(to, from, 16);
+    } else if (len >= 8) {
+        memcpy(to + len - 8, from + len - 8, 8);
+        memcpy(to, from, 8);
+    } else if (len >= 4) {
+        memcpy(to + len - 4, from + len - 4, 4);
+        memcpy(to, from, 4);
+    } else {
+        for (size_t i = 0; i < len; i++)
+            to[i] = from[i];
+    }
+}
+
+static inline void address(struct jzx__message *message, jzx_actor_id to, jzx_actor_id from,
+                           uint32_t tag) {
+    message->node.generation = jzx_id_generation(to);
+    message->node.weight = 1;
+    message->node.lane = JZX__LANE_USER;
+    message->sender = from;
+    message->tag = tag;
+}
+
+/* Every send that is not the common case: other threads, long payloads, a bound in reach,
+ * errors. */
+static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                 const void *data, size_t len, uint32_t tag) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_self(loop);
+    if ((data == NULL && len != 0) || len > JZX_MSG_LEN_MAX || tag >= JZX_TAG_RESERVED)
+        return refuse(loop, me, JZX_ERR_INVALID_ARG);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    if (actor == NULL)
+        return refuse(loop, me, jzx__mailbox_gone(loop));
+    struct jzx__message *message = jzx__message_create(loop, me, len);
+    if (message == NULL)
+        return refuse(loop, me, JZX_ERR_NO_MEMORY);
+    address(message, to, from, tag);
+    if (len != 0)
+        memcpy(message->payload, data, len);
+    jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
+    if (err != JZX_OK) {
+        jzx__message_destroy(loop, me, message);
+        return refuse(loop, me, err);
+    }
+    return JZX_OK;
+}
+
+/* The common case makes no call but the last, so that it needs no stack: it decides everything
+ * before it changes anything, and leaves the rest to send_any. */
+jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
+                 uint32_t tag) {
+    struct jzx__worker *me = jzx__worker_self();
+    if (JZX_UNLIKELY(me == NULL || loop == NULL || len > JZX_MSG_INLINE ||
+                     (data == NULL && len != 0) || tag >= JZX_TAG_RESERVED))
+        return send_any(loop, to, from, data, len, tag);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    /* An actor that this thread owns is one of a loop that it drives: this loop. */
+    if (JZX_UNLIKELY(actor == NULL || !jzx__worker_owns(me, &actor->task) ||
+                     (jzx__task_inbox(&actor->task) & ~JZX__INBOX_TOKEN) != 0 ||
+                     actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0)))
+        return send_any(loop, to, from, data, len, tag);
+    struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
+    message->node.size_class = 0;
+    message->node.flags = 0;
+    message->len = (uint32_t)len;
+    address(message, to, from, tag);
+    copy_short(message->payload, data, len);
+    jzx__task_append(&actor->task, &message->node, 1);
+    jzx__counter_add(&me->counters.accepted, 1);
+    jzx__worker_ready(me, &actor->task);
+    return JZX_OK;
+}
+
+jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,
+                       uint32_t tag) {
+    return jzx_send(loop, to, JZX_NOBODY, data, len, tag);
+}
+
+jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data, uint32_t tag) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_self(loop);
+    if (data == NULL || tag >= JZX_TAG_RESERVED)
+        return refuse(loop, me, JZX_ERR_INVALID_ARG);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    if (actor == NULL)
+        return refuse(loop, me, jzx__mailbox_gone(loop));
+    struct jzx__message *message = jzx__message_of_data(data);
+    address(message, to, from, tag);
+    jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
+    return err == JZX_OK ? JZX_OK : refuse(loop, me, err);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Minting, handing out and taking back slots. */
+#include "actor/table.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+
+#define SLOT_ALIGN 128u
+
+/* A cache may keep at most this fraction of the bound. */
+#define CACHE_SHARE 64u
+
+static uint32_t chunk_of(uint32_t index) {
+    return 31u ^ (uint32_t)__builtin_clz(index + JZX__TABLE_FIRST);
+}
+
+static size_t chunk_size_bytes(uint32_t chunk) {
+    return ((size_t)1 << chunk) * sizeof(struct jzx__actor);
+}
+
+void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator *allocator) {
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&table->minted, 0u);
+    for (uint32_t i = 0; i < JZX__TABLE_CHUNK_COUNT; i++) {
+        /* relaxed: not shared yet */
+        jzx__atomic_store_relaxed(&table->origins[i], (uintptr_t)0);
+    }
+    jzx__lock_init(&table->lock);
+    table->free = NULL;
+    table->max = max;
+    table->retired = 0;
+    table->allocator = allocator;
+}
+
+void jzx__table_deinit(struct jzx__table *table) {
+    for (uint32_t i = 0; i < JZX__TABLE_CHUNK_COUNT; i++) {
+        /* relaxed: nobody else is left */
+        uintptr_t origin = jzx__atomic_load_relaxed(&table->origins[i]);
+        if (origin != 0)
+            jzx__free_aligned(table->allocator, (void *)(origin + chunk_size_bytes(i)),
+                              chunk_size_bytes(i), SLOT_ALIGN);
+    }
+    jzx__lock_deinit(&table->lock);
+}
+
+void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table) {
+    uint32_t share = table->max / CACHE_SHARE;
+    cache->count = 0;
+    cache->limit = share < JZX__SLOT_CACHE_MAX ? share : JZX__SLOT_CACHE_MAX;
+}
+
+/* The chunk of an index that is about to be minted; false without memory. */
+static bool ensure_chunk(struct jzx__table *table, uint32_t index) {
+    uint32_t chunk = chunk_of(index);
+    /* relaxed: written under the lock that we hold */
+    if (jzx__atomic_load_relaxed(&table->origins[chunk]) != 0)
+        return true;
+    char *slots = jzx__alloc_aligned(table->allocator, chunk_size_bytes(chunk), SLOT_ALIGN);
+    if (slots == NULL)
+        return false;
+    /* relaxed: published by the release of minted. The difference may wrap: it is never a
+     * pointer */
+    jzx__atomic_store_relaxed(&table->origins[chunk], (uintptr_t)slots - chunk_size_bytes(chunk));
+    return true;
+}
+
+/* A slot that never was, in the state of a free one (I6). Under the lock. */
+static struct jzx__actor *mint(struct jzx__table *table, jzx_err *err) {
+    /* relaxed: written under the lock that we hold */
+    uint32_t index = jzx__atomic_load_relaxed(&table->minted);
+    if (index >= JZX_ACTORS_MAX || index - table->retired >= table->max) {
+        *err = JZX_ERR_MAX_ACTORS; /* T3 */
+        return NULL;
+    }
+    if (!ensure_chunk(table, index)) {
+        *err = JZX_ERR_NO_MEMORY;
+        return NULL;
+    }
+    struct jzx__actor *slot = jzx__table_slot(table, index);
+    slot->task.index = index;
+    slot->task.entry = NULL;
+    /* relaxed, all three: published by the release of minted (T1) */
+    jzx__atomic_store_relaxed(&slot->task.state, jzx__state_make(1));
+    jzx__atomic_store_relaxed(&slot->task.owner, JZX__OWNER_OUT);
+    jzx__atomic_store_relaxed(&slot->task.inbox, JZX__INBOX_CLOSED);
+    /* release: pairs with the acquire in lookup; publishes the chunk and the slot's words */
+    jzx__atomic_store_release(&table->minted, index + 1);
+    return slot;
+}
+
+static struct jzx__actor *take_free(struct jzx__table *table) {
+    struct jzx__actor *slot = table->free;
+    if (slot != NULL)
+        table->free = (void *)slot->task.run.next;
+    return slot;
+}
+
+static void put_free(struct jzx__table *table, struct jzx__actor *slot) {
+    slot->task.run.next = (void *)table->free;
+    table->free = slot;
+}
+
+/* Half fills an empty cache, so that the next slots come out of it in the order in which they would
+ * have come from the table. Under the lock. */
+static void fill_cache(struct jzx__table *table, struct jzx__slot_cache *cache) {
+    struct jzx__actor *batch[JZX__SLOT_CACHE_MAX];
+    jzx_err ignored; /* what cannot be had now is asked for again when it is needed */
+    uint32_t count = 0;
+    while (count < cache->limit / 2) {
+        struct jzx__actor *slot = take_free(table);
+        if (slot == NULL && (slot = mint(table, &ignored)) == NULL)
+            break;
+        batch[count++] = slot;
+    }
+    while (count > 0)
+        cache->slots[cache->count++] = batch[--count];
+}
+
+struct jzx__actor *jzx__table_acquire(struct jzx__table *table, struct jzx__slot_cache *cache,
+                                      jzx_err *err) {
+    if (JZX_LIKELY(cache != NULL && cache->count > 0))
+        return cache->slots[--cache->count];
+    jzx__lock_acquire(&table->lock);
+    struct jzx__actor *slot = take_free(table);
+    if (slot == NULL)
+        slot = mint(table, err);
+    if (slot != NULL && cache != NULL)
+        fill_cache(table, cache);
+    jzx__lock_release(&table->lock);
+    return slot;
+}
+
+static bool is_spent(struct jzx__actor *slot) {
+    /* relaxed: written by this thread when the actor ended */
+    return jzx__state_generation(jzx__atomic_load_relaxed(&slot->task.state)) == 0;
+}
+
+void jzx__table_release(struct jzx__table *table, struct jzx__slot_cache *cache,
+                        struct jzx__actor *slot) {
+    if (JZX_LIKELY(cache != NULL && cache->count < cache->limit && !is_spent(slot))) {
+        cache->slots[cache->count++] = slot;
+        return;
+    }
+    jzx__lock_acquire(&table->lock);
+    if (is_spent(slot)) {
+        table->retired++; /* T4 */
+    } else {
+        put_free(table, slot);
+        while (cache != NULL && cache->count > cache->limit / 2)
+            put_free(table, cache->slots[--cache->count]);
+    }
+    jzx__lock_release(&table->lock);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of actors: from an index to a block in a few instructions, growing up to max_actors.
+ *
+ * Blocks live in chunks that double in size and are never freed while the loop lives, so that a
+ * late sender may always read the words of a slot (type-stable). With FIRST added to an index, its
+ * chunk is the position of the highest bit: chunk k holds the 2^k places from 2^k on. The
+ * directory keeps for each chunk the address that place 0 would have, so that a look-up is one
+ * load and one addition. An idle bound of millions costs nothing: the directory is 32 words.
+ *
+ * T1  index < minted  =>  its chunk exists and the slot's state, owner and inbox are initialised.
+ * T2  a slot is in exactly one place: alive, ending with an entry under way, in a worker's cache,
+ *     in the shared free list, or retired.
+ * T3  alive <= max_actors: a slot is minted only if fewer than max_actors others can be alive.
+ * T4  generations start at 1 and never wrap: a slot that has used the last one is retired. */
+#ifndef JZX_ACTOR_TABLE_H
+#define JZX_ACTOR_TABLE_H
+
+#include "actor/actor.h"
+#include "base/lock.h"
+
+#include "jzx/config.h"
+
+#define JZX__TABLE_FIRST 64u
+#define JZX__TABLE_CHUNK_COUNT 32u
+#define JZX__SLOT_CACHE_MAX 64u
+
+struct jzx__table {
+    /* Read by every send. */
+    _Atomic uint32_t minted;                           /* slots that exist */
+    _Atomic uintptr_t origins[JZX__TABLE_CHUNK_COUNT]; /* of chunk k, less 2^k slots; 0: none */
+
+    /* Guarded by lock. */
+    struct jzx__lock lock;
+    struct jzx__actor *free; /* linked by task.run.next */
+    uint32_t max;
+    uint32_t retired;
+    const jzx_allocator *allocator;
+};
+
+/* Free slots that a worker has at hand. Small tables keep none, so that max_actors is exact for
+ * every thread. */
+struct jzx__slot_cache {
+    struct jzx__actor *slots[JZX__SLOT_CACHE_MAX];
+    uint32_t count;
+    uint32_t limit;
+};
+
+void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator *allocator);
+void jzx__table_deinit(struct jzx__table *table);
+void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table);
+
+/* The slot of an index below minted. */
+static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {
+    uint32_t place = index + JZX__TABLE_FIRST;
+    uint32_t high = 31u ^ (uint32_t)__builtin_clz(place);
+    /* relaxed: written before minted was raised past this index; who read that may read this
+     * (T1) */
+    uintptr_t origin = jzx__atomic_load_relaxed(&table->origins[high]);
+    return (void *)(origin + place * sizeof(struct jzx__actor));
+}
+
+/* The slot that an id names if its generation is the current one, else NULL. Any thread. */
+static inline struct jzx__actor *jzx__table_lookup(const struct jzx__table *table,
+                                                   jzx_actor_id id) {
+    uint32_t index = jzx_id_index(id);
+    /* acquire: pairs with the release in mint; publishes the chunk and the slot's words (T1) */
+    if (JZX_UNLIKELY(index >= jzx__atomic_load_acquire(&table->minted)))
+        return NULL;
+    struct jzx__actor *actor = jzx__table_slot(table, index);
+    /* acquire: pairs with the release that opened this generation's id to us; on the fast path it
+     * is our own store, elsewhere the inbox word decides whether the actor still lives */
+    uint64_t state = jzx__atomic_load_acquire(&actor->task.state);
+    return jzx__state_generation(state) == jzx_id_generation(id) ? actor : NULL;
+}
+
+/* A free slot, CLOSED, its generation that of the actor to come. NULL and *err (MAX_ACTORS or
+ * NO_MEMORY) otherwise. cache is the calling worker's, or NULL. */
+struct jzx__actor *jzx__table_acquire(struct jzx__table *table, struct jzx__slot_cache *cache,
+                                      jzx_err *err);
+
+/* Gives back a slot whose actor has ended; its generation has been raised already. */
+void jzx__table_release(struct jzx__table *table, struct jzx__slot_cache *cache,
+                        struct jzx__actor *slot);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* One turn of an actor (R8): its messages one after another until it has none, its budget is
+ * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
+ * message. */
+#include "actor/mailbox.h"
+
+static jzx_exit_reason reason_of(jzx_behavior_result result) {
+    switch (result) {
+    case JZX_BEHAVIOR_STOP: return JZX_EXIT_NORMAL;
+    case JZX_BEHAVIOR_FAIL: return JZX_EXIT_FAIL;
+    default: return JZX_EXIT_PANIC;
+    }
+}
+
+/* A behaviour may have replaced its state. */
+static inline void keep_state(struct jzx__turn *turn) {
+    if (JZX_UNLIKELY(turn->ctx.state != turn->actor->task.arg))
+        turn->actor->task.arg = turn->ctx.state;
+}
+
+void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
+    if ((actor->care & JZX__CARE_ANNOUNCE) == 0)
+        return;
+    actor->care &= (uint8_t)~JZX__CARE_ANNOUNCE;
+    if (!jzx__observer_is_set(&loop->observer))
+        return;
+    jzx_event event = {.kind = JZX_EVENT_ACTOR_START,
+                       .actor = jzx__actor_id(actor),
+                       .name = jzx__actor_name(actor)};
+    jzx__observer_emit(&loop->observer, &event);
+}
+
+/* False if the actor has ended. */
+static bool start(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__actor *actor = turn->actor;
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    actor->care &= (uint8_t)~JZX__CARE_START;
+    jzx_err err = JZX_OK;
+    if (cold != NULL && cold->init != NULL) {
+        err = cold->init(&turn->ctx);
+        keep_state(turn);
+    }
+    if (err != JZX_OK) {
+        jzx__actor_end(me, actor, JZX_EXIT_FAIL);
+        return false;
+    }
+    if (actor->status == JZX_ACTOR_INIT)
+        actor->status = JZX_ACTOR_RUNNING;
+    return true;
+}
+
+/* Takes out of the state word what is answered now: the fulls and the wish to drain. The other
+ * requests end the actor, and the word with it. */
+static uint64_t take_requests(struct jzx__task *task) {
+    const uint64_t answered = JZX__FULLS_MASK | JZX__WANT_DRAIN;
+    /* relaxed: a first guess for the exchange below */
+    uint64_t state = jzx__atomic_load_relaxed(&task->state);
+    /* pairs with note_full and set_want: a count and bits are passed, nothing behind them */
+    while (!jzx__atomic_cas_acq_rel(&task->state, &state, state & ~answered))
+        continue;
+    return state;
+}
+
+/* What other threads asked for. False if the actor has ended. */
+static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
+    uint64_t state = take_requests(&actor->task);
+    uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
+    if (fulls != 0)
+        jzx__mailbox_report_fulls(me, actor, fulls);
+    if (state & (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP)) {
+        jzx_exit_reason reason = state & JZX__WANT_KILL   ? JZX_EXIT_KILLED
+                                 : state & JZX__WANT_FAIL ? JZX_EXIT_FAIL
+                                                          : JZX_EXIT_NORMAL;
+        jzx__actor_end(me, actor, reason);
+        return false;
+    }
+    if (state & JZX__WANT_DRAIN)
+        jzx__actor_drain(me, actor);
+    return true;
+}
+
+/* Everything that is not "handle the next message". False if the actor has ended. */
+static JZX_COLD bool attend(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__actor *actor = turn->actor;
+    jzx__actor_announce(turn->ctx.loop, actor);
+    /* acquire: pairs with the exchange that set a bit */
+    if ((jzx__atomic_load_acquire(&actor->task.state) & JZX__ATTENTION_MASK) != 0 &&
+        !obey(me, actor))
+        return false;
+    if ((actor->care & JZX__CARE_START) && !start(me, turn))
+        return false;
+    if (actor->care & JZX__CARE_ROOM)
+        jzx__mailbox_tell_waiters(me, actor, false);
+    if ((actor->care & JZX__CARE_DROP_OLDEST) &&
+        jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
+        jzx__mailbox_take_in(me, actor);
+    if ((actor->care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
+        jzx__actor_end(me, actor, JZX_EXIT_NORMAL);
+        return false;
+    }
+    return true;
+}
+
+static inline bool needs_attention(struct jzx__actor *actor) {
+    /* relaxed: a hint; who set a bit also made the actor ready, and attend looks again */
+    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
+    return ((uint32_t)state | actor->care) != 0;
+}
+
+/* Runs the behaviour on one message. */
+static inline jzx_behavior_result handle(struct jzx__worker *me, struct jzx__turn *turn,
+                                         struct jzx__message *message) {
+    jzx_message view = {message->payload, message->len, message->tag, message->sender};
+    jzx_behavior_fn behavior = (jzx_behavior_fn)turn->actor->task.entry;
+    turn->current = message;
+    turn->current_tag = message->tag;
+    jzx_behavior_result result = behavior(&turn->ctx, &view);
+    if (JZX_LIKELY(turn->current != NULL))
+        jzx__message_destroy(turn->ctx.loop, me, message);
+    turn->current = NULL;
+    return result;
+}
+
+void jzx__actor_run(struct jzx__worker *me, struct jzx__task *task) {
+    struct jzx__actor *actor = jzx__actor_of(task);
+    struct jzx__turn turn;
+    turn.ctx = (jzx_context){task->arg, jzx__actor_id(actor), jzx__loop_of(me)};
+    turn.actor = actor;
+    turn.current = NULL;
+    turn.current_tag = 0;
+    uint32_t budget = me->sched->msgs_per_turn;
+    uint32_t handled = 0;
+    me->turn = &turn;
+    for (;;) {
+        if (JZX_UNLIKELY(needs_attention(actor)) && !attend(me, &turn))
+            break;
+        struct jzx__node *node = task->head;
+        if (node == NULL) {
+            if (jzx__inbox_list(jzx__task_inbox(task)) != NULL)
+                jzx__mailbox_take_in(me, actor);
+            else if (jzx__task_go_idle(task))
+                break;
+            continue;
+        }
+        if (JZX_UNLIKELY(handled == budget || me->turn_over)) {
+            jzx__worker_requeue(me, task);
+            break;
+        }
+        task->head = node->next;
+        task->pending -= node->weight;
+        handled++;
+        jzx_behavior_result result = handle(me, &turn, jzx__message_of(node));
+        keep_state(&turn);
+        if (JZX_UNLIKELY(result != JZX_BEHAVIOR_OK)) {
+            jzx__actor_end(me, actor, reason_of(result));
+            break;
+        }
+        jzx__worker_count_message(me);
+    }
+    me->turn = NULL;
+    jzx__counter_add(&me->counters.handled, handled);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a loop: create, run or step, stop, destroy.
+ *
+ * L1  a loop is driven by one thread at a time; `driven` says so, and run inside run is refused.
+ * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
+ * L3  at destroy the books balance: accepted = handled + dead. */
+#include "actor/mailbox.h"
+#include "base/alloc.h"
+#include "loop/config.h"
+
+#include <string.h>
+
+/* ---- functions for the loop's thread ---- */
+
+struct call {
+    struct jzx__mpsc_node node;
+    jzx_call_fn fn;
+    void *ctx;
+};
+
+#define CALL_CLASS 0u
+_Static_assert(sizeof(struct call) <= JZX__BLOCK_SIZE_MIN, "fits its class");
+
+jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
+    if (loop == NULL || fn == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (jzx__sched_is_stopped(&loop->sched))
+        return JZX_ERR_LOOP_CLOSED;
+    struct call *call = jzx__sched_alloc(&loop->sched, jzx__loop_self(loop), CALL_CLASS);
+    if (call == NULL)
+        return JZX_ERR_NO_MEMORY;
+    call->fn = fn;
+    call->ctx = ctx;
+    jzx__mpsc_push(&loop->sched.worker.calls, &call->node);
+    jzx__parker_wake(&loop->sched.worker.parker);
+    return JZX_OK;
+}
+
+/* Makes the calls that are waiting now; those that they add come at the next pass. */
+static void run_calls(struct jzx_loop *loop, struct jzx__worker *me) {
+    if (jzx__mpsc_is_empty(&me->calls))
+        return;
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->calls);
+    while (node != NULL) {
+        struct call call = *JZX_CONTAINER_OF(node, struct call, node);
+        jzx__slab_free(&me->slab, CALL_CLASS, node);
+        node = call.node.next;
+        jzx__counter_add(&me->counters.calls, 1);
+        call.fn(loop, call.ctx);
+    }
+}
+
+/* ---- create ---- */
+
+static void free_slot(struct jzx__worker *worker, struct jzx__task *task) {
+    struct jzx_loop *loop = jzx__loop_of(worker);
+    jzx__table_release(&loop->table, &loop->slots, jzx__actor_of(task));
+}
+
+static const struct jzx__task_ops actor_ops = {.run = jzx__actor_run, .free_slot = free_slot};
+
+jzx_loop *jzx_loop_create(const jzx_config *config) {
+    if (jzx_config_check(config, NULL) != JZX_OK)
+        return NULL;
+    jzx_config filled = config != NULL ? *config : JZX_CONFIG();
+    jzx__config_fill(&filled);
+    struct jzx_loop *loop =
+        jzx__alloc_aligned(&filled.allocator, sizeof *loop, _Alignof(struct jzx_loop));
+    if (loop == NULL)
+        return NULL;
+    memset(loop, 0, sizeof *loop);
+    jzx__sched_init(&loop->sched, &filled, &actor_ops);
+    jzx__table_init(&loop->table, filled.max_actors, &loop->sched.allocator);
+    jzx__slot_cache_init(&loop->slots, &loop->table);
+    loop->default_mailbox_cap = filled.default_mailbox_cap;
+    return loop;
+}
+
+/* ---- ending everything ---- */
+
+/* Out of the run queue: only the end of the loop ends actors that are waiting to run. */
+static void unqueue(struct jzx__worker *me, struct jzx__task *task) {
+    if (task->queue == JZX__QUEUE_SPAWNED)
+        jzx__list_remove(&me->spawned, &task->run);
+    else if (task->queue == JZX__QUEUE_WOKEN)
+        jzx__list_remove(&me->woken, &task->run);
+    else if (task->queue == JZX__QUEUE_NEXT)
+        me->next = NULL;
+    task->queue = JZX__QUEUE_NONE;
+}
+
+static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
+    /* acquire: pairs with the release in mint */
+    uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
+    for (uint32_t i = 0; i < minted; i++) {
+        struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
+        if (jzx__worker_owns(me, &actor->task)) {
+            unqueue(me, &actor->task);
+            jzx__actor_end(me, actor, JZX_EXIT_SHUTDOWN);
+        }
+    }
+}
+
+static void emit_loop(struct jzx_loop *loop, jzx_event_kind kind) {
+    jzx_event event = {.kind = kind};
+    jzx__observer_emit(&loop->observer, &event);
+}
+
+/* After stop is set: makes the waiting calls, then ends every actor that was taken in. */
+static void end_all(struct jzx_loop *loop, struct jzx__worker *me) {
+    do {
+        jzx__worker_drain_inject(me, UINT32_MAX);
+        run_calls(loop, me);
+        end_all_actors(loop, me);
+    } while (jzx__worker_has_work(me));
+    if (loop->started && !loop->ended)
+        emit_loop(loop, JZX_EVENT_LOOP_STOP);
+    loop->ended = true;
+}
+
+/* ---- run and step ---- */
+
+static uint32_t holds_of(const struct jzx_loop *loop) {
+    /* acquire: pairs with the exchange in release: what its thread sent before is visible */
+    return jzx__atomic_load_acquire(&loop->sched.holds);
+}
+
+static bool has_untaken(const struct jzx__worker *me) {
+    return me->inject_rest != NULL || !jzx__mpsc_is_empty(&me->inject) ||
+           !jzx__mpsc_is_empty(&me->calls);
+}
+
+bool jzx_loop_alive(const jzx_loop *loop) {
+    return loop != NULL && !jzx__sched_is_stopped(&loop->sched) &&
+           (holds_of(loop) != 0 || jzx__loop_live(loop) != 0 || has_untaken(&loop->sched.worker));
+}
+
+static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (!jzx__loop_enter(loop, drive) || drive->nested)
+        return JZX_ERR_BUSY;
+    if (loop->ended) {
+        jzx__loop_leave(loop, drive);
+        return JZX_ERR_LOOP_CLOSED;
+    }
+    jzx__parker_cancel(&loop->sched.worker.parker);
+    jzx__worker_resume(&loop->sched.worker);
+    if (!loop->started)
+        emit_loop(loop, JZX_EVENT_LOOP_START);
+    loop->started = true;
+    return JZX_OK;
+}
+
+/* One pass: what other threads sent, then what is ready. False if there was nothing to run. */
+static bool pass(struct jzx_loop *loop, struct jzx__worker *me, uint64_t deadline_ns) {
+    jzx__worker_drain_inject(me, me->sched->drain_max);
+    run_calls(loop, me);
+    return jzx__worker_run_ready(me, deadline_ns);
+}
+
+static void finish(struct jzx_loop *loop, const struct jzx__drive *drive) {
+    struct jzx__worker *me = &loop->sched.worker;
+    if (jzx__sched_is_stopped(&loop->sched))
+        end_all(loop, me);
+    jzx__worker_settle_fd(me);
+    jzx__loop_leave(loop, drive);
+}
+
+jzx_err jzx_loop_run(jzx_loop *loop) {
+    struct jzx__drive drive;
+    jzx_err err = begin(loop, &drive);
+    if (err != JZX_OK)
+        return err;
+    struct jzx__worker *me = &loop->sched.worker;
+    for (;;) {
+        uint32_t holds = holds_of(loop);
+        bool ran = pass(loop, me, JZX_NEVER);
+        if (jzx__sched_is_stopped(&loop->sched))
+            break;
+        if (holds == 0 && jzx__loop_live(loop) == 0 && !has_untaken(me))
+            break;
+        if (!ran && !jzx__worker_has_work(me))
+            jzx__worker_park(me, holds);
+    }
+    finish(loop, &drive);
+    return JZX_OK;
+}
+
+jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
+    struct jzx__drive drive;
+    jzx_err err = begin(loop, &drive);
+    if (err != JZX_OK)
+        return err;
+    struct jzx__worker *me = &loop->sched.worker;
+    do {
+        pass(loop, me, deadline_ns);
+    } while (!jzx__sched_is_stopped(&loop->sched) && jzx__worker_has_work(me) &&
+             (deadline_ns == JZX_NEVER || jzx_loop_now(loop) < deadline_ns));
+    finish(loop, &drive);
+    return JZX_OK;
+}
+
+/* ---- for the host ---- */
+
+int jzx_loop_fd(jzx_loop *loop) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__drive drive;
+    if (!jzx__loop_enter(loop, &drive))
+        return JZX_ERR_BUSY;
+    int fd = jzx__parker_open_fd(&loop->sched.worker.parker);
+    if (fd >= 0 && !drive.nested)
+        jzx__worker_settle_fd(&loop->sched.worker);
+    jzx__loop_leave(loop, &drive);
+    return fd >= 0 ? fd : (int)JZX_ERR_IO_REG_FAILED;
+}
+
+uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
+    return loop != NULL && jzx__worker_has_work(&loop->sched.worker) ? 0 : JZX_NEVER;
+}
+
+uint64_t jzx_loop_now(const jzx_loop *loop) {
+    return loop == NULL ? 0 : jzx__clock_now(&loop->sched.clock);
+}
+
+jzx_err jzx_loop_hold(jzx_loop *loop) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (jzx__sched_is_stopped(&loop->sched))
+        return JZX_ERR_LOOP_CLOSED;
+    /* relaxed: the holder was sure of the loop before, and only release passes something on */
+    jzx__atomic_add_relaxed(&loop->sched.holds, 1u);
+    return JZX_OK;
+}
+
+jzx_err jzx_loop_release(jzx_loop *loop) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    /* relaxed: a first guess for the exchange below */
+    uint32_t holds = jzx__atomic_load_relaxed(&loop->sched.holds);
+    do {
+        if (holds == 0)
+            return JZX_ERR_INVALID_ARG;
+        /* seq_cst: pairs with the load in park and settle, before which sleep was announced */
+    } while (!jzx__atomic_cas_seq_cst(&loop->sched.holds, &holds, holds - 1));
+    jzx__parker_wake(&loop->sched.worker.parker);
+    return JZX_OK;
+}
+
+jzx_err jzx_loop_request_stop(jzx_loop *loop) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    /* seq_cst: pairs with the load before sleeping, after sleep was announced */
+    jzx__atomic_store_seq_cst(&loop->sched.stop, 1u);
+    jzx__parker_wake(&loop->sched.worker.parker);
+    return JZX_OK;
+}
+
+/* ---- destroy ---- */
+
+static void assert_books(const struct jzx_loop *loop) {
+    jzx_stats stats = {.size = sizeof stats};
+    jzx_err err = jzx_loop_stats(loop, &stats);
+    JZX_ASSERT(err == JZX_OK);
+    JZX_ASSERT(stats.accepted == stats.handled + stats.dead); /* L3 */
+    JZX_ASSERT(stats.spawned == stats.exited);
+}
+
+jzx_err jzx_loop_destroy(jzx_loop *loop) {
+    if (loop == NULL)
+        return JZX_OK;
+    struct jzx__drive drive;
+    if (!jzx__loop_enter(loop, &drive) || drive.nested)
+        return JZX_ERR_BUSY;
+    /* relaxed: no other thread may use the loop any more */
+    jzx__atomic_store_relaxed(&loop->sched.stop, 1u);
+    end_all(loop, &loop->sched.worker);
+    assert_books(loop);
+    jzx__loop_leave(loop, &drive);
+    jzx_allocator allocator = loop->sched.allocator;
+    jzx__table_deinit(&loop->table);
+    jzx__sched_deinit(&loop->sched);
+    jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
+    return JZX_OK;
+}

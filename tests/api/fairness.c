@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Budgets and order of turns, as programs see them. */
+#include "fixture.h"
+
+#include <string.h>
+
+static struct recorder turns;
+
+static jzx_behavior_result note_self(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    turns.tags[turns.count++] = jzx_id_index(ctx->self);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(an_actor_yields_after_its_message_budget, "C+loop", "C+def", "X5") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id a = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = note_self));
+    jzx_actor_id b = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = note_self));
+    for (int i = 0; i < 300; i++)
+        fixture_send(loop, a, 1);
+    fixture_send(loop, b, 1);
+    turns.count = 0;
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(turns.count, 301);
+    uint32_t turn_of_b = 0;
+    while (turns.tags[turn_of_b] != jzx_id_index(b))
+        turn_of_b++;
+    assert_true(turn_of_b <= JZX_DEFAULT_MSGS_PER_ACTOR); /* not behind all 300 */
+    fixture_destroy(loop);
+}
+
+/* Pairs that play ping-pong share the loop: nobody is left behind. */
+struct player {
+    jzx_actor_id peer;
+    uint64_t hits;
+    uint64_t *total;
+    uint64_t limit;
+};
+
+static jzx_behavior_result play(jzx_context *ctx, const jzx_message *msg) {
+    struct player *self = ctx->state;
+    (void)msg;
+    self->hits++;
+    if (++*self->total >= self->limit) {
+        jzx_loop_request_stop(ctx->loop);
+        return JZX_BEHAVIOR_OK;
+    }
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, self->peer, ctx->self, NULL, 0, 1), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+#define PAIRS 50
+
+JZX_TEST(pairs_that_play_ping_pong_get_equal_shares, "C28") {
+    jzx_loop *loop = fixture_loop();
+    static struct player players[2 * PAIRS];
+    jzx_actor_id ids[2 * PAIRS];
+    uint64_t total = 0;
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        players[i] = (struct player){.total = &total, .limit = 200000};
+        ids[i] = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = play, .state = &players[i]));
+    }
+    for (int i = 0; i < 2 * PAIRS; i++)
+        players[i].peer = ids[i ^ 1];
+    for (int i = 0; i < 2 * PAIRS; i += 2)
+        fixture_send(loop, ids[i], 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        least = players[i].hits < least ? players[i].hits : least;
+        most = players[i].hits > most ? players[i].hits : most;
+    }
+    /* A pair keeps the next-slot for at most 16 turns: the shares differ by a round or two. */
+    assert_true(most - least <= 64);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(ping_pong_hits_are_exact, "C+tool") {
+    jzx_loop *loop = fixture_loop();
+    struct player players[2];
+    jzx_actor_id ids[2];
+    uint64_t total = 0;
+    for (int i = 0; i < 2; i++) {
+        players[i] = (struct player){.total = &total, .limit = 22};
+        ids[i] = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = play, .state = &players[i]));
+    }
+    players[0].peer = ids[1];
+    players[1].peer = ids[0];
+    fixture_send(loop, ids[0], 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(players[0].hits, 11);
+    assert_int_equal(players[1].hits, 11);
+    fixture_destroy(loop);
+}
+
+/* ---- jzx_turn_spent ---- */
+
+static uint64_t asked;
+
+static jzx_behavior_result compute(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    while (!jzx_turn_spent(ctx))
+        asked++;
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_long_computation_learns_that_its_turn_is_spent) {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id a = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = compute));
+    jzx_actor_id b = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = note_self));
+    fixture_send(loop, a, 1);
+    fixture_send(loop, b, 1); /* somebody waits, so the loop in a ends */
+    assert_int_equal(jzx_actor_stop(loop, b, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_true(asked > 0);
+    assert_false(jzx_turn_spent(NULL));
+    fixture_destroy(loop);
+}
+
+static jzx_behavior_result ask_alone(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    for (int i = 0; i < 10000; i++)
+        JZX_EXPECT(!jzx_turn_spent(ctx)); /* nobody waits: there is no reason to yield */
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_turn_is_not_spent_while_nobody_waits) {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ask_alone));
+    fixture_send(loop, id, 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    fixture_destroy(loop);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Mailboxes: order, the bound, what a full one does, and that the books balance. */
+#include "fixture.h"
+
+#include <string.h>
+
+JZX_TEST(messages_arrive_in_the_order_they_were_sent, "C+inv", "C27") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    for (uint32_t tag = 0; tag < 1000; tag++)
+        fixture_send(loop, id, tag);
+    fixture_check_books(loop); /* all of them wait */
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(log.count, 1000);
+    for (uint32_t tag = 0; tag < 1000; tag++)
+        assert_int_equal(log.tags[tag], tag);
+    fixture_destroy(loop);
+}
+
+/* ---- the bound, from another thread and from the owner's ---- */
+
+struct flooder {
+    jzx_actor_id target;
+    uint32_t attempts;
+    uint32_t accepted;
+    uint32_t full;
+};
+
+static jzx_behavior_result flood(jzx_context *ctx, const jzx_message *msg) {
+    struct flooder *self = ctx->state;
+    (void)msg;
+    for (uint32_t i = 0; i < self->attempts; i++) {
+        jzx_err err = jzx_send(ctx->loop, self->target, ctx->self, NULL, 0, i);
+        self->accepted += err == JZX_OK;
+        self->full += err == JZX_ERR_MAILBOX_FULL;
+    }
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_full_mailbox_refuses_and_keeps_order, "C11", "C27", "C+fail", "C+inv", "X14") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    struct flooder flooder = {.attempts = 20};
+    flooder.target =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log, .mailbox_cap = 8));
+    jzx_actor_id source =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = flood, .state = &flooder));
+    fixture_send(loop, source, 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(flooder.accepted, 8);
+    assert_int_equal(flooder.full, 12);
+    assert_int_equal(log.count, 8);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(log.tags[i], i);
+    jzx_stats stats = fixture_stats(loop);
+    assert_int_equal(stats.refused_full, 12);
+    assert_int_equal(stats.accepted + stats.refused_full, 1 + 20);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_full_mailbox_refuses_other_threads_at_the_same_bound, "C11", "X16") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    jzx_actor_id id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log, .mailbox_cap = 8));
+    for (uint32_t i = 0; i < 8; i++)
+        fixture_send(loop, id, i);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 8), JZX_ERR_MAILBOX_FULL);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(log.count, 8);
+    fixture_send(loop, id, 9); /* room again */
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(log.tags[8], 9);
+    fixture_destroy(loop);
+}
+
+/* Half of the bound comes through the inbox, the rest from the owner: together exactly the cap. */
+static jzx_behavior_result top_up(jzx_context *ctx, const jzx_message *msg) {
+    flood(ctx, msg);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(the_bound_counts_the_inbox_and_the_private_list_together, "C11") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    struct flooder flooder = {.attempts = 10};
+    jzx_actor_id source =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = top_up, .state = &flooder));
+    flooder.target =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log, .mailbox_cap = 8));
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK); /* both are taken in */
+    fixture_send(loop, source, 0);
+    for (uint32_t i = 0; i < 5; i++)
+        fixture_send(loop, flooder.target, 100 + i);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(flooder.accepted, 3);
+    assert_int_equal(flooder.full, 7);
+    assert_int_equal(log.count, 8);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(log.tags[i], i < 5 ? 100 + i : i - 5);
+    fixture_destroy(loop);
+}
+
+/* ---- policies ---- */
+
+struct drops {
+    uint32_t fulls;
+    uint32_t letters;
+    uint32_t last_tag;
+    jzx_actor_id last_sender;
+    size_t last_len;
+};
+
+static void count_full(void *ctx, jzx_actor_id id) {
+    (void)id;
+    ((struct drops *)ctx)->fulls++;
+}
+
+static void count_letter(void *ctx, const jzx_event *event) {
+    struct drops *drops = ctx;
+    if (event->kind != JZX_EVENT_DEAD_LETTER)
+        return;
+    drops->letters++;
+    drops->last_tag = event->tag;
+    drops->last_sender = event->sender;
+    drops->last_len = event->len;
+}
+
+static const jzx_observer drop_observer = {
+    .size = sizeof(jzx_observer), .on_mailbox_full = count_full, .on_event = count_letter};
+
+static void flood_with_policy(jzx_on_full on_full, struct recorder *log, struct drops *drops) {
+    jzx_loop *loop = fixture_loop();
+    assert_int_equal(jzx_loop_set_observer(loop, &drop_observer, drops), JZX_OK);
+    struct flooder flooder = {.attempts = 10};
+    flooder.target = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = log,
+                                                         .mailbox_cap = 4, .on_full = on_full));
+    jzx_actor_id source =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = flood, .state = &flooder));
+    fixture_send(loop, source, 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(flooder.accepted, on_full == JZX_FULL_REFUSE ? 4 : 10);
+    assert_int_equal(fixture_stats(loop).dead, on_full == JZX_FULL_REFUSE ? 0 : 6);
+    assert_int_equal(drops->fulls, 6);
+    assert_int_equal(log->count, 4);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(refuse_tells_the_observer_once_per_refused_message, "C14", "C15", "C11") {
+    struct recorder log = {0};
+    struct drops drops = {0};
+    flood_with_policy(JZX_FULL_REFUSE, &log, &drops);
+    assert_int_equal(drops.letters, 0);
+}
+
+JZX_TEST(drop_oldest_keeps_the_newest_messages_and_buries_the_others, "C13", "C12", "X14") {
+    struct recorder log = {0};
+    struct drops drops = {0};
+    flood_with_policy(JZX_FULL_DROP_OLDEST, &log, &drops);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(log.tags[i], 6 + i);
+    assert_int_equal(drops.letters, 6);
+    assert_int_equal(drops.last_tag, 5);
+}
+
+JZX_TEST(drop_new_keeps_the_oldest_messages_and_buries_the_others, "C12", "X14") {
+    struct recorder log = {0};
+    struct drops drops = {0};
+    flood_with_policy(JZX_FULL_DROP_NEW, &log, &drops);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(log.tags[i], i);
+    assert_int_equal(drops.letters, 6);
+    assert_int_equal(drops.last_tag, 9);
+}
+
+static void flood_from_outside(jzx_on_full on_full, struct recorder *log, struct drops *drops) {
+    jzx_loop *loop = fixture_loop();
+    assert_int_equal(jzx_loop_set_observer(loop, &drop_observer, drops), JZX_OK);
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = log,
+                                                          .mailbox_cap = 4, .on_full = on_full));
+    jzx_err expected = on_full == JZX_FULL_REFUSE ? JZX_ERR_MAILBOX_FULL : JZX_OK;
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(jzx_send(loop, id, JZX_NOBODY, "x", 1, i), i < 4 ? JZX_OK : expected);
+    assert_int_equal(drops->fulls, 0); /* observers are called on the loop's thread only */
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(drops->fulls, 6);
+    assert_int_equal(log->count, 4);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(refuse_from_another_thread_is_seen_on_the_loops_thread, "C14", "C15", "X16") {
+    struct recorder log = {0};
+    struct drops drops = {0};
+    flood_from_outside(JZX_FULL_REFUSE, &log, &drops);
+    assert_int_equal(drops.letters, 0);
+}
+
+JZX_TEST(drop_oldest_from_another_thread_keeps_the_newest, "C13", "X16") {
+    struct recorder log = {0};
+    struct drops drops = {0};
+    flood_from_outside(JZX_FULL_DROP_OLDEST, &log, &drops);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(log.tags[i], 6 + i);
+    assert_int_equal(drops.letters, 6);
+}
+
+JZX_TEST(drop_new_from_another_thread_keeps_the_oldest, "C12", "X16") {
+    struct recorder log = {0};
+    struct drops drops = {0};
+    flood_from_outside(JZX_FULL_DROP_NEW, &log, &drops);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(log.tags[i], i);
+    assert_int_equal(drops.letters, 6);
+}
+
+/* ---- dead letters ---- */
+
+JZX_TEST(what_waits_for_a_dead_actor_becomes_dead_letters, "X14", "C14") {
+    jzx_loop *loop = fixture_loop();
+    struct drops drops = {0};
+    assert_int_equal(jzx_loop_set_observer(loop, &drop_observer, &drops), JZX_OK);
+    struct recorder log = {.stop_at = 2};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    for (uint32_t tag = 1; tag <= 5; tag++)
+        assert_int_equal(jzx_send(loop, id, 42, "four", 4, tag), JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(log.count, 2);
+    assert_int_equal(drops.letters, 3);
+    assert_int_equal(drops.last_tag, 5);
+    assert_int_equal(drops.last_len, 4);
+    assert_true(drops.last_sender == 42);
+    jzx_stats stats = fixture_stats(loop);
+    assert_int_equal(stats.accepted, 5);
+    assert_int_equal(stats.handled, 2);
+    assert_int_equal(stats.dead, 3);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_send_to_a_dead_actor_is_refused_and_counted_as_a_dead_letter, "X11", "C+fail") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {.stop_at = 1};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    fixture_send(loop, id, 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 1), JZX_ERR_NO_SUCH_ACTOR);
+    jzx_stats stats = fixture_stats(loop);
+    assert_int_equal(stats.refused_no_actor, 1);
+    assert_int_equal(stats.dead, 0);
+    assert_int_equal(stats.dead_letters, 1);
+    fixture_destroy(loop);
+}
+
+/* ---- arguments ---- */
+
+JZX_TEST(send_refuses_bad_arguments, "X22", "C+fail", "X14") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    assert_int_equal(jzx_send(NULL, id, JZX_NOBODY, NULL, 0, 1), JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 1, 1), JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, "", (size_t)JZX_MSG_LEN_MAX + 1, 1),
+                     JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 0xFFFF0000u), JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, UINT32_MAX), JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 0xFFFEFFFFu), JZX_OK);
+    jzx_stats stats = fixture_stats(loop);
+    assert_int_equal(stats.refused_invalid, 4);
+    assert_int_equal(stats.accepted, 1);
+    fixture_destroy(loop);
+}
+
+static jzx_behavior_result send_badly(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 1, 1), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, JZX_TAG_ROOM),
+                  JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_send(NULL, ctx->self, ctx->self, NULL, 0, 1), JZX_ERR_INVALID_ARG);
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(send_inside_an_actor_refuses_bad_arguments, "X22", "C+fail") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = send_badly));
+    fixture_send(loop, id, 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    fixture_destroy(loop);
+}
