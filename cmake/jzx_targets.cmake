@@ -46,6 +46,9 @@ function(jzx_add_library target)
     # Initial-exec thread-locals cost one load, and being few and small they fit the room that the
     # dynamic linker keeps for dlopen()ed libraries. Our own calls need no detour by the PLT.
     target_compile_options(${target} PRIVATE -ftls-model=initial-exec -fno-semantic-interposition)
+    # Two pointers stored side by side are not worth a trip through a vector register: on the paths
+    # that link list nodes it costs more than it saves.
+    target_compile_options(${target} PRIVATE -fno-tree-slp-vectorize)
 
     get_target_property(kind ${target} TYPE)
     if(kind STREQUAL "SHARED_LIBRARY")

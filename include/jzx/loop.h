@@ -54,9 +54,9 @@ JZX_API uint64_t jzx_loop_now(const jzx_loop *loop);
 JZX_API jzx_err jzx_loop_hold(jzx_loop *loop);
 JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
 
-/* Closes the loop: run and step end after the current turn; every actor ends with
- * JZX_EXIT_SHUTDOWN, what waits becomes dead letters, later sends and spawns are
- * JZX_ERR_LOOP_CLOSED. Idempotent; may be called from a signal handler. */
+/* Closes the loop: run and step end soon (after the current turn if the call comes from inside
+ * it); every actor ends with JZX_EXIT_SHUTDOWN, what waits becomes dead letters, later sends and
+ * spawns are JZX_ERR_LOOP_CLOSED. Idempotent; may be called from a signal handler. */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
 /* Has fn(loop, ctx) called on the thread that drives the loop, outside any actor's turn, in the

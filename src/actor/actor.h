@@ -23,15 +23,13 @@ struct jzx__message;
 #define JZX__CARE_DROP_OLDEST 0x04u /* the inbox may hold more than the bound */
 #define JZX__CARE_DRAIN 0x08u       /* ends when the private list is empty */
 #define JZX__CARE_ANNOUNCE 0x10u    /* the start event is due */
+#define JZX__CARE_WANT 0x20u        /* this thread has set a request bit */
 
+/* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
+ * on_full a jzx_on_full, cold a struct jzx__cold or NULL, and waiters who waits for room: the last
+ * of a ring, whose next is the first. */
 struct jzx__actor {
-    _Alignas(JZX_CACHE_LINE) struct jzx__task task;
-    /* Private, as the second line of the task. */
-    uint8_t status;          /* jzx_actor_status */
-    uint8_t care;            /* JZX__CARE_* */
-    _Atomic uint8_t on_full; /* jzx_on_full; read by all, never changes in a life */
-    bool daemon;
-    struct jzx__node *room_waiters; /* last of a ring: its next is the first; NULL if none */
+    struct jzx__task task;
 };
 
 _Static_assert(sizeof(struct jzx__actor) == 128, "two cache lines");
@@ -50,12 +48,14 @@ struct jzx__cold {
 #define JZX__COLD_CLASS 1u /* 128-byte blocks */
 _Static_assert(sizeof(struct jzx__cold) <= 128, "fits its class");
 
-/* One turn of an actor, on the stack of the thread that runs it. */
+/* The turn that runs, on the stack of the thread that runs it; a pass uses one for all its turns.
+ */
 struct jzx__turn {
     jzx_context ctx;
     struct jzx__actor *actor;
-    struct jzx__message *current; /* NULL between messages and once taken or stashed */
+    struct jzx__message *current; /* being handled; NULL once taken or stashed */
     uint32_t current_tag;
+    uint64_t handled; /* in this pass, not counting the turn that runs */
 };
 
 static inline struct jzx__actor *jzx__actor_of(struct jzx__task *task) {
@@ -66,21 +66,16 @@ static inline struct jzx__turn *jzx__turn_of(jzx_context *ctx) {
     return JZX_CONTAINER_OF(ctx, struct jzx__turn, ctx);
 }
 
-static inline struct jzx__cold *jzx__actor_cold(const struct jzx__actor *actor) {
-    return actor->task.cold;
-}
-
 /* NULL if it has none. */
 static inline const char *jzx__actor_name(const struct jzx__actor *actor) {
-    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    const struct jzx__cold *cold = actor->task.cold;
     return cold == NULL || cold->name[0] == '\0' ? NULL : cold->name;
 }
 
-/* The id of a living actor. Owner only. */
-static inline jzx_actor_id jzx__actor_id(struct jzx__actor *actor) {
-    /* relaxed: only the owner changes the generation */
-    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
-    return jzx_make_id(jzx__state_generation(state), actor->task.index);
+/* The id of a living actor, or the one to come of a free slot. */
+static inline jzx_actor_id jzx__actor_id(const struct jzx__actor *actor) {
+    /* relaxed: only the owner changes it */
+    return jzx__atomic_load_relaxed(&actor->task.id);
 }
 
 /* Both are read by senders of older generations, too: what they decide by an outdated value is
@@ -92,11 +87,11 @@ static inline uint32_t jzx__actor_cap(const struct jzx__actor *actor) {
 
 static inline jzx_on_full jzx__actor_on_full(const struct jzx__actor *actor) {
     /* relaxed: see above */
-    return (jzx_on_full)jzx__atomic_load_relaxed(&actor->on_full);
+    return (jzx_on_full)jzx__atomic_load_relaxed(&actor->task.on_full);
 }
 
-/* The turn function of the scheduler. */
-void jzx__actor_run(struct jzx__worker *me, struct jzx__task *task);
+/* One pass over the ready actors. */
+bool jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max);
 
 /* Emits the start event if it is still due, so that no other event of the actor comes before it. */
 void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor);

@@ -45,8 +45,8 @@ static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {
         return request_remote(loop, actor, generation, want);
     if (want == JZX__WANT_DRAIN)
         jzx__actor_drain(me, actor);
-    else
-        set_want(actor, generation, want);
+    else if (set_want(actor, generation, want))
+        actor->task.care |= JZX__CARE_WANT;
     jzx__worker_ready(me, &actor->task);
     return JZX_OK;
 }

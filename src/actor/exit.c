@@ -14,19 +14,23 @@ static bool is_failure(jzx_exit_reason reason) {
 }
 
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor) {
-    if (actor->care & JZX__CARE_DRAIN)
+    if (actor->task.care & JZX__CARE_DRAIN)
         return;
-    actor->status = JZX_ACTOR_STOPPING;
-    actor->care |= JZX__CARE_DRAIN;
+    actor->task.status = JZX_ACTOR_STOPPING;
+    actor->task.care |= JZX__CARE_DRAIN;
     bool entry_left; /* an entry under way finds the actor alive or its slot waiting: both fine */
     jzx__mailbox_file(me, actor, jzx__task_close(&actor->task, &entry_left));
 }
 
-/* Makes the id stale: sends and requests that come later do not find the actor. */
-static void make_stale(struct jzx__worker *me, struct jzx__actor *actor, uint32_t generation) {
-    /* release: pairs with the acquire in lookup. A plain store is enough: a request that races with
-     * it sets its bit before, and is forgotten with the actor, or fails after */
-    jzx__atomic_store_release(&actor->task.state, jzx__state_make(generation + 1));
+/* Makes the id stale: sends and requests that come later do not find the actor. Plain stores are
+ * enough: a request that races with them sets its bit before, and is forgotten with the actor, or
+ * fails after. */
+static void make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id) {
+    uint32_t next = jzx_id_generation(id) + 1; /* 0 after the last one: the slot is retired */
+    /* release: pairs with the acquire in lookup */
+    jzx__atomic_store_release(&actor->task.id, jzx_make_id(next, jzx_id_index(id)));
+    /* release: pairs with the exchange in set_want and note_full, which compare the generation */
+    jzx__atomic_store_release(&actor->task.state, jzx__state_make(next));
     /* relaxed: takes the slot out of this thread's fast path, under the token or with it closed
      * below; a guessed id of the next generation then meets CLOSED */
     jzx__atomic_store_relaxed(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_OUT);
@@ -45,11 +49,8 @@ static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct j
 /* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      jzx_actor_id id) {
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    struct jzx__node *private_list = actor->task.head;
-    actor->task.head = NULL;
-    actor->task.pending = 0;
-    bury_list(me, actor, private_list, id);
+    struct jzx__cold *cold = actor->task.cold;
+    bury_list(me, actor, jzx__task_clear(&actor->task), id);
     if (cold != NULL) {
         struct jzx__node *stash = cold->stash_first;
         cold->stash_first = NULL;
@@ -63,7 +64,7 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
 
 static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
                          jzx_exit_reason reason) {
-    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__cold *cold = actor->task.cold;
     if (cold == NULL || cold->cleanup == NULL)
         return;
     struct jzx__turn turn = {.ctx = {actor->task.arg, id, jzx__loop_of(me)}, .actor = actor};
@@ -87,29 +88,37 @@ static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor, jzx_a
     jzx__observer_emit(&loop->observer, &event);
 }
 
-void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
-    JZX_ASSERT_OWNER(me);
-    JZX_ASSERT(actor->task.queue == JZX__QUEUE_NONE);
-    struct jzx_loop *loop = jzx__loop_of(me);
-    jzx__actor_announce(loop, actor);
-    jzx_actor_id id = jzx__actor_id(actor);
-    actor->status = is_failure(reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
-    make_stale(me, actor, jzx_id_generation(id));
-    bool entry_left;
-    struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
+/* Everything that the end of an ordinary actor, which nobody watches, does not need. */
+static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
+                                       struct jzx__node *inbox, jzx_actor_id id,
+                                       jzx_exit_reason reason) {
+    actor->task.status = is_failure(reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
     bury_all(me, actor, inbox, id);
     call_cleanup(me, actor, id, reason);
-    tell_observer(loop, actor, id, reason);
-
+    tell_observer(jzx__loop_of(me), actor, id, reason);
     if (actor->task.cold != NULL)
         jzx__slab_free(&me->slab, JZX__COLD_CLASS, actor->task.cold);
-    actor->task.cold = NULL;
-    if (!actor->daemon)
-        loop->local_live--;
-    jzx__counter_add(&me->counters.exited, 1);
     if (is_failure(reason))
         jzx__counter_add(&me->counters.failed, 1);
+}
+
+void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
+    JZX_ASSERT(actor->task.place < JZX__IN_SPAWNED);
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id id = jzx__actor_id(actor);
+    bool entry_left;
+    if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
+        jzx__actor_announce(loop, actor);
+    make_stale(me, actor, id);
+    struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
+    if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || actor->task.cold != NULL ||
+                     actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
+                     is_failure(reason)))
+        end_with_ceremony(me, actor, inbox, id, reason);
+    if (!actor->task.daemon)
+        loop->local_live--;
+    jzx__counter_add(&me->counters.exited, 1);
     actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
-    if (!entry_left)
+    if (JZX_LIKELY(!entry_left))
         jzx__table_release(&loop->table, &loop->slots, actor);
 }

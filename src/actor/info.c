@@ -16,17 +16,17 @@ static jzx_actor_status status_of(struct jzx__actor *actor) {
     /* relaxed: a picture of the moment */
     if (jzx__atomic_load_relaxed(&actor->task.state) & ends)
         return JZX_ACTOR_STOPPING;
-    return (jzx_actor_status)actor->status;
+    return (jzx_actor_status)actor->task.status;
 }
 
 static void fill(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_info *info) {
-    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    const struct jzx__cold *cold = actor->task.cold;
     const struct jzx__turn *turn = me->turn;
     uint32_t in_inbox = jzx__inbox_count(jzx__task_inbox(&actor->task));
     *info = (jzx_actor_info){.size = sizeof *info};
     info->id = jzx__actor_id(actor);
     info->status = status_of(actor);
-    info->daemon = actor->daemon;
+    info->daemon = actor->task.daemon;
     info->depth = actor->task.pending + in_inbox;
     info->mailbox_cap = jzx__actor_cap(actor);
     info->current_tag = turn != NULL && turn->actor == actor ? turn->current_tag : 0;

@@ -3,7 +3,7 @@
 #include "actor/mailbox.h"
 
 static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx__node *node) {
-    return jzx_make_id(node->generation, actor->task.index);
+    return jzx_make_id(node->generation, jzx_id_index(jzx__actor_id(actor)));
 }
 
 /* ---- events ---- */
@@ -15,8 +15,7 @@ static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor
     jzx__observer_emit(&loop->observer, &event);
 }
 
-/* A thread that is not the owner met a full mailbox: the owner will tell the observer. The mailbox
- * is not empty, so the owner comes by. */
+/* A thread that is not the owner met a full mailbox: the owner will tell the observer. */
 static void note_full(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t generation) {
     if (!jzx__observer_is_set(&loop->observer))
         return;
@@ -28,6 +27,9 @@ static void note_full(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t 
             return;
         /* pairs with the exchange in the turn; only a count is passed */
     } while (!jzx__atomic_cas_acq_rel(&actor->task.state, &state, state + JZX__FULLS_ONE));
+    /* The mailbox may have been emptied meanwhile: somebody must look. */
+    if (jzx__task_nudge(&actor->task) == JZX__PUSH_OK_INJECT)
+        jzx__task_inject(&actor->task);
 }
 
 void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, uint32_t fulls) {
@@ -67,20 +69,20 @@ static void add_waiter(struct jzx__worker *me, struct jzx__actor *actor, struct 
         tell_waiter(me, jzx__message_of(node), id_of_node(actor, node));
         return;
     }
-    struct jzx__node *last = actor->room_waiters;
+    struct jzx__node *last = actor->task.waiters;
     node->next = last == NULL ? node : last->next;
     if (last != NULL)
         last->next = node;
-    actor->room_waiters = node;
-    actor->care |= JZX__CARE_ROOM;
+    actor->task.waiters = node;
+    actor->task.care |= JZX__CARE_ROOM;
 }
 
 void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor, bool at_end) {
-    struct jzx__node *last = actor->room_waiters;
+    struct jzx__node *last = actor->task.waiters;
     if (last == NULL || (!at_end && !jzx__mailbox_has_room(actor)))
         return;
-    actor->room_waiters = NULL;
-    actor->care &= (uint8_t)~JZX__CARE_ROOM;
+    actor->task.waiters = NULL;
+    actor->task.care &= (uint8_t)~JZX__CARE_ROOM;
     struct jzx__node *node = last->next;
     last->next = NULL;
     while (node != NULL) {
@@ -94,18 +96,13 @@ void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor,
 
 /* Takes the oldest message that counts out of the private list, which has one. */
 static struct jzx__message *remove_oldest(struct jzx__task *task) {
-    struct jzx__node *before = NULL;
-    struct jzx__node *node = task->head;
-    while (node->weight == 0) {
-        before = node;
-        node = node->next;
-    }
-    if (before == NULL)
-        task->head = node->next;
-    else
-        before->next = node->next;
-    if (task->tail == node)
-        task->tail = before;
+    struct jzx__node **link = &task->head;
+    while ((*link)->weight == 0)
+        link = &(*link)->next;
+    struct jzx__node *node = *link;
+    *link = node->next;
+    if (node->next == NULL)
+        task->tail = link;
     task->pending--;
     return jzx__message_of(node);
 }

@@ -17,7 +17,7 @@
 
 /* node.lane */
 enum jzx__lane {
-    JZX__LANE_USER,
+    JZX__LANE_USER,    /* 0, as jzx__node_init_plain writes it */
     JZX__LANE_RUNTIME, /* never refused and not counted, but in order with user messages */
     JZX__LANE_ROOM     /* a request for room: becomes a waiter when it is taken in */
 };
@@ -74,7 +74,7 @@ JZX_COLD void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__work
 /* Releases a block: runs its destructor, gives the memory back. */
 static inline void jzx__message_destroy(struct jzx_loop *loop, struct jzx__worker *me,
                                         struct jzx__message *message) {
-    if (JZX_LIKELY(me != NULL && (message->node.size_class | message->node.flags) == 0))
+    if (JZX_LIKELY(me != NULL && jzx__node_is_plain(&message->node)))
         jzx__slab_free(&me->slab, 0, message);
     else
         jzx__message_destroy_large(loop, me, message);

@@ -18,7 +18,9 @@ static JZX_COLD jzx_err refuse(struct jzx_loop *loop, struct jzx__worker *me, jz
 
 /* memcpy for at most JZX_MSG_INLINE bytes, without a call: two moves that may overlap. */
 static inline void copy_short(char *to, const char *from, size_t len) {
-    if (len >= 16) {
+    if (len == 8) {
+        memcpy(to, from, 8);
+    } else if (len >= 16) {
         memcpy(to + len - 16, from + len - 16, 16);
         memcpy(to, from, 16);
     } else if (len >= 8) {
@@ -33,6 +35,7 @@ static inline void copy_short(char *to, const char *from, size_t len) {
     }
 }
 
+/* Writes the header of a user message: of the node all but the link, the flags and the class. */
 static inline void address(struct jzx__message *message, jzx_actor_id to, jzx_actor_id from,
                            uint32_t tag) {
     message->node.generation = jzx_id_generation(to);
@@ -54,6 +57,8 @@ static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_act
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (actor == NULL)
         return refuse(loop, me, jzx__mailbox_gone(loop));
+    if (me != NULL && !jzx__slab_has(&me->slab, 0))
+        jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message = jzx__message_create(loop, me, len);
     if (message == NULL)
         return refuse(loop, me, JZX_ERR_NO_MEMORY);
@@ -72,9 +77,10 @@ static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_act
  * before it changes anything, and leaves the rest to send_any. */
 jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
                  uint32_t tag) {
-    struct jzx__worker *me = jzx__worker_self();
-    if (JZX_UNLIKELY(me == NULL || loop == NULL || len > JZX_MSG_INLINE ||
-                     (data == NULL && len != 0) || tag >= JZX_TAG_RESERVED))
+    struct jzx__worker *me = jzx__worker_self(); /* NULL owns nothing, see below */
+    if (JZX_UNLIKELY(loop == NULL || tag >= JZX_TAG_RESERVED || len > JZX_MSG_INLINE))
+        return send_any(loop, to, from, data, len, tag);
+    if (len != 0 && JZX_UNLIKELY(data == NULL))
         return send_any(loop, to, from, data, len, tag);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     /* An actor that this thread owns is one of a loop that it drives: this loop. */
@@ -83,14 +89,14 @@ jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void 
                      actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0)))
         return send_any(loop, to, from, data, len, tag);
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
-    message->node.size_class = 0;
-    message->node.flags = 0;
-    message->len = (uint32_t)len;
-    address(message, to, from, tag);
-    copy_short(message->payload, data, len);
     jzx__task_append(&actor->task, &message->node, 1);
+    jzx__node_init_plain(&message->node, jzx_id_generation(to));
+    message->sender = from;
+    message->tag = tag;
+    message->len = (uint32_t)len;
     jzx__counter_add(&me->counters.accepted, 1);
     jzx__worker_ready(me, &actor->task);
+    copy_short(message->payload, data, len);
     return JZX_OK;
 }
 

@@ -23,7 +23,7 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
     if (ctx == NULL || behavior == NULL)
         return JZX_ERR_INVALID_ARG;
     struct jzx__actor *actor = jzx__turn_of(ctx)->actor;
-    if (actor->status == JZX_ACTOR_STOPPED || actor->status == JZX_ACTOR_FAILED)
+    if (actor->task.status == JZX_ACTOR_STOPPED || actor->task.status == JZX_ACTOR_FAILED)
         return JZX_ERR_NO_SUCH_ACTOR; /* from its cleanup */
     actor->task.entry = (void (*)(void))behavior;
     return JZX_OK;
@@ -36,7 +36,7 @@ jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
     struct jzx__actor *actor = turn->actor;
     if (actor->task.cold == NULL)
         actor->task.cold = jzx__cold_create(ctx->loop, jzx__worker_self());
-    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__cold *cold = actor->task.cold;
     if (cold == NULL)
         return JZX_ERR_NO_MEMORY;
     if (cold->stash_count >= cold->stash_cap)
@@ -58,15 +58,16 @@ jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
 size_t jzx_unstash(jzx_context *ctx) {
     if (ctx == NULL)
         return 0;
-    struct jzx__task *task = &jzx__turn_of(ctx)->actor->task;
-    struct jzx__cold *cold = task->cold;
+    struct jzx__actor *actor = jzx__turn_of(ctx)->actor;
+    struct jzx__task *task = &actor->task;
+    struct jzx__cold *cold = actor->task.cold;
     if (cold == NULL || cold->stash_first == NULL)
         return 0;
     size_t count = cold->stash_count;
     for (struct jzx__node *node = cold->stash_first; node != NULL; node = node->next)
         task->pending += node->weight;
     if (task->head == NULL)
-        task->tail = cold->stash_last;
+        task->tail = &cold->stash_last->next;
     cold->stash_last->next = task->head;
     task->head = cold->stash_first;
     cold->stash_first = NULL;

@@ -10,6 +10,9 @@
 /* A cache may keep at most this fraction of the bound. */
 #define CACHE_SHARE 64u
 
+/* So many new slots at a time: a loop with few actors stays small. */
+#define MINT_MAX 31u
+
 static uint32_t chunk_of(uint32_t index) {
     return 31u ^ (uint32_t)__builtin_clz(index + JZX__TABLE_FIRST);
 }
@@ -77,10 +80,11 @@ static struct jzx__actor *mint(struct jzx__table *table, jzx_err *err) {
         return NULL;
     }
     struct jzx__actor *slot = jzx__table_slot(table, index);
-    slot->task.index = index;
     slot->task.entry = NULL;
-    /* relaxed, all three: published by the release of minted (T1) */
+    /* relaxed, all four: published by the release of minted (T1) */
+    jzx__atomic_store_relaxed(&slot->task.id, jzx_make_id(1, index));
     jzx__atomic_store_relaxed(&slot->task.state, jzx__state_make(1));
+    /* relaxed: as above */
     jzx__atomic_store_relaxed(&slot->task.owner, JZX__OWNER_OUT);
     jzx__atomic_store_relaxed(&slot->task.inbox, JZX__INBOX_CLOSED);
     /* release: pairs with the acquire in lookup; publishes the chunk and the slot's words */
@@ -100,15 +104,15 @@ static void put_free(struct jzx__table *table, struct jzx__actor *slot) {
     table->free = slot;
 }
 
-/* Half fills an empty cache, so that the next slots come out of it in the order in which they would
- * have come from the table. Under the lock. */
+/* Half fills an empty cache with slots that were used before, or with a few new ones, so that they
+ * come out of it in the order in which they would have come from the table. Under the lock. */
 static void fill_cache(struct jzx__table *table, struct jzx__slot_cache *cache) {
     struct jzx__actor *batch[JZX__SLOT_CACHE_MAX];
     jzx_err ignored; /* what cannot be had now is asked for again when it is needed */
     uint32_t count = 0;
     while (count < cache->limit / 2) {
         struct jzx__actor *slot = take_free(table);
-        if (slot == NULL && (slot = mint(table, &ignored)) == NULL)
+        if (slot == NULL && (count >= MINT_MAX || (slot = mint(table, &ignored)) == NULL))
             break;
         batch[count++] = slot;
     }
@@ -116,10 +120,8 @@ static void fill_cache(struct jzx__table *table, struct jzx__slot_cache *cache) 
         cache->slots[cache->count++] = batch[--count];
 }
 
-struct jzx__actor *jzx__table_acquire(struct jzx__table *table, struct jzx__slot_cache *cache,
-                                      jzx_err *err) {
-    if (JZX_LIKELY(cache != NULL && cache->count > 0))
-        return cache->slots[--cache->count];
+struct jzx__actor *jzx__table_acquire_slow(struct jzx__table *table, struct jzx__slot_cache *cache,
+                                           jzx_err *err) {
     jzx__lock_acquire(&table->lock);
     struct jzx__actor *slot = take_free(table);
     if (slot == NULL)
@@ -130,19 +132,10 @@ struct jzx__actor *jzx__table_acquire(struct jzx__table *table, struct jzx__slot
     return slot;
 }
 
-static bool is_spent(struct jzx__actor *slot) {
-    /* relaxed: written by this thread when the actor ended */
-    return jzx__state_generation(jzx__atomic_load_relaxed(&slot->task.state)) == 0;
-}
-
-void jzx__table_release(struct jzx__table *table, struct jzx__slot_cache *cache,
-                        struct jzx__actor *slot) {
-    if (JZX_LIKELY(cache != NULL && cache->count < cache->limit && !is_spent(slot))) {
-        cache->slots[cache->count++] = slot;
-        return;
-    }
+void jzx__table_release_slow(struct jzx__table *table, struct jzx__slot_cache *cache,
+                             struct jzx__actor *slot) {
     jzx__lock_acquire(&table->lock);
-    if (is_spent(slot)) {
+    if (jzx_id_generation(jzx__actor_id(slot)) == 0) {
         table->retired++; /* T4 */
     } else {
         put_free(table, slot);

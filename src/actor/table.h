@@ -22,12 +22,12 @@
 
 #define JZX__TABLE_FIRST 64u
 #define JZX__TABLE_CHUNK_COUNT 32u
-#define JZX__SLOT_CACHE_MAX 64u
+#define JZX__SLOT_CACHE_MAX 256u
 
 struct jzx__table {
     /* Read by every send. */
-    _Atomic uint32_t minted;                           /* slots that exist */
     _Atomic uintptr_t origins[JZX__TABLE_CHUNK_COUNT]; /* of chunk k, less 2^k slots; 0: none */
+    _Atomic uint32_t minted;                           /* slots that exist */
 
     /* Guarded by lock. */
     struct jzx__lock lock;
@@ -51,12 +51,15 @@ void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table
 
 /* The slot of an index below minted. */
 static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {
-    uint32_t place = index + JZX__TABLE_FIRST;
-    uint32_t high = 31u ^ (uint32_t)__builtin_clz(place);
+    uint64_t place = (uint64_t)index + JZX__TABLE_FIRST;
+    size_t high = 63u ^ (size_t)__builtin_clzll(place);
     /* relaxed: written before minted was raised past this index; who read that may read this
      * (T1) */
     uintptr_t origin = jzx__atomic_load_relaxed(&table->origins[high]);
-    return (void *)(origin + place * sizeof(struct jzx__actor));
+    struct jzx__actor *slot = (void *)(origin + place * sizeof(struct jzx__actor));
+    if (slot == NULL)
+        __builtin_unreachable(); /* spares callers a test that the compiler cannot see through */
+    return slot;
 }
 
 /* The slot that an id names if its generation is the current one, else NULL. Any thread. */
@@ -67,19 +70,34 @@ static inline struct jzx__actor *jzx__table_lookup(const struct jzx__table *tabl
     if (JZX_UNLIKELY(index >= jzx__atomic_load_acquire(&table->minted)))
         return NULL;
     struct jzx__actor *actor = jzx__table_slot(table, index);
-    /* acquire: pairs with the release that opened this generation's id to us; on the fast path it
-     * is our own store, elsewhere the inbox word decides whether the actor still lives */
-    uint64_t state = jzx__atomic_load_acquire(&actor->task.state);
-    return jzx__state_generation(state) == jzx_id_generation(id) ? actor : NULL;
+    /* acquire: pairs with the release that made the id stale; on the fast path it is our own store,
+     * elsewhere the inbox word decides whether the actor still lives */
+    return jzx__atomic_load_acquire(&actor->task.id) == id ? actor : NULL;
 }
 
-/* A free slot, CLOSED, its generation that of the actor to come. NULL and *err (MAX_ACTORS or
- * NO_MEMORY) otherwise. cache is the calling worker's, or NULL. */
-struct jzx__actor *jzx__table_acquire(struct jzx__table *table, struct jzx__slot_cache *cache,
-                                      jzx_err *err);
+JZX_COLD struct jzx__actor *jzx__table_acquire_slow(struct jzx__table *table,
+                                                    struct jzx__slot_cache *cache, jzx_err *err);
+JZX_COLD void jzx__table_release_slow(struct jzx__table *table, struct jzx__slot_cache *cache,
+                                      struct jzx__actor *slot);
 
-/* Gives back a slot whose actor has ended; its generation has been raised already. */
-void jzx__table_release(struct jzx__table *table, struct jzx__slot_cache *cache,
-                        struct jzx__actor *slot);
+/* A free slot, CLOSED, its id that of the actor to come. NULL and *err (MAX_ACTORS or NO_MEMORY)
+ * otherwise. cache is the calling worker's, or NULL. */
+static inline struct jzx__actor *jzx__table_acquire(struct jzx__table *table,
+                                                    struct jzx__slot_cache *cache, jzx_err *err) {
+    if (JZX_LIKELY(cache != NULL && cache->count > 0))
+        return cache->slots[--cache->count];
+    return jzx__table_acquire_slow(table, cache, err);
+}
+
+/* Gives back a slot whose actor has ended; its generation has been raised already. cache is the
+ * calling worker's. */
+static inline void jzx__table_release(struct jzx__table *table, struct jzx__slot_cache *cache,
+                                      struct jzx__actor *slot) {
+    if (JZX_LIKELY(cache != NULL && cache->count < cache->limit &&
+                   jzx_id_generation(jzx__actor_id(slot)) != 0))
+        cache->slots[cache->count++] = slot;
+    else
+        jzx__table_release_slow(table, cache, slot);
+}
 
 #endif

@@ -3,6 +3,7 @@
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
  * message. */
 #include "actor/mailbox.h"
+#include "sched/pass.h"
 
 static jzx_exit_reason reason_of(jzx_behavior_result result) {
     switch (result) {
@@ -13,15 +14,15 @@ static jzx_exit_reason reason_of(jzx_behavior_result result) {
 }
 
 /* A behaviour may have replaced its state. */
-static inline void keep_state(struct jzx__turn *turn) {
-    if (JZX_UNLIKELY(turn->ctx.state != turn->actor->task.arg))
-        turn->actor->task.arg = turn->ctx.state;
+static inline void keep_state(const struct jzx__turn *turn, struct jzx__actor *actor) {
+    if (JZX_UNLIKELY(turn->ctx.state != actor->task.arg))
+        actor->task.arg = turn->ctx.state;
 }
 
 void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
-    if ((actor->care & JZX__CARE_ANNOUNCE) == 0)
+    if ((actor->task.care & JZX__CARE_ANNOUNCE) == 0)
         return;
-    actor->care &= (uint8_t)~JZX__CARE_ANNOUNCE;
+    actor->task.care &= (uint8_t)~JZX__CARE_ANNOUNCE;
     if (!jzx__observer_is_set(&loop->observer))
         return;
     jzx_event event = {.kind = JZX_EVENT_ACTOR_START,
@@ -33,19 +34,21 @@ void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
 /* False if the actor has ended. */
 static bool start(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__actor *actor = turn->actor;
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    actor->care &= (uint8_t)~JZX__CARE_START;
+    struct jzx__cold *cold = actor->task.cold;
+    actor->task.care &= (uint8_t)~JZX__CARE_START;
+    turn->current = NULL; /* there is no message yet that could be taken or stashed */
+    turn->current_tag = 0;
     jzx_err err = JZX_OK;
     if (cold != NULL && cold->init != NULL) {
         err = cold->init(&turn->ctx);
-        keep_state(turn);
+        keep_state(turn, actor);
     }
     if (err != JZX_OK) {
         jzx__actor_end(me, actor, JZX_EXIT_FAIL);
         return false;
     }
-    if (actor->status == JZX_ACTOR_INIT)
-        actor->status = JZX_ACTOR_RUNNING;
+    if (actor->task.status == JZX_ACTOR_INIT)
+        actor->task.status = JZX_ACTOR_RUNNING;
     return true;
 }
 
@@ -64,6 +67,7 @@ static uint64_t take_requests(struct jzx__task *task) {
 /* What other threads asked for. False if the actor has ended. */
 static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     uint64_t state = take_requests(&actor->task);
+    actor->task.care &= (uint8_t)~JZX__CARE_WANT;
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, fulls);
@@ -87,14 +91,14 @@ static JZX_COLD bool attend(struct jzx__worker *me, struct jzx__turn *turn) {
     if ((jzx__atomic_load_acquire(&actor->task.state) & JZX__ATTENTION_MASK) != 0 &&
         !obey(me, actor))
         return false;
-    if ((actor->care & JZX__CARE_START) && !start(me, turn))
+    if ((actor->task.care & JZX__CARE_START) && !start(me, turn))
         return false;
-    if (actor->care & JZX__CARE_ROOM)
+    if (actor->task.care & JZX__CARE_ROOM)
         jzx__mailbox_tell_waiters(me, actor, false);
-    if ((actor->care & JZX__CARE_DROP_OLDEST) &&
+    if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
         jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
         jzx__mailbox_take_in(me, actor);
-    if ((actor->care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
+    if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL);
         return false;
     }
@@ -104,59 +108,75 @@ static JZX_COLD bool attend(struct jzx__worker *me, struct jzx__turn *turn) {
 static inline bool needs_attention(struct jzx__actor *actor) {
     /* relaxed: a hint; who set a bit also made the actor ready, and attend looks again */
     uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
-    return ((uint32_t)state | actor->care) != 0;
+    return ((uint32_t)state | actor->task.care) != 0;
+}
+
+/* The common end of a turn: nothing waits, nobody wants anything. A request of another thread comes
+ * with the token, so the inbox word shows it; one of this thread is in care. */
+static inline bool is_quiet(struct jzx__task *task) {
+    return task->head == NULL && task->care == 0 && jzx__task_inbox(task) == 0;
 }
 
 /* Runs the behaviour on one message. */
-static inline jzx_behavior_result handle(struct jzx__worker *me, struct jzx__turn *turn,
-                                         struct jzx__message *message) {
+JZX_INLINE jzx_behavior_result handle(struct jzx__worker *me, struct jzx__turn *turn,
+                                      struct jzx__actor *actor, struct jzx__message *message) {
     jzx_message view = {message->payload, message->len, message->tag, message->sender};
-    jzx_behavior_fn behavior = (jzx_behavior_fn)turn->actor->task.entry;
+    jzx_behavior_fn behavior = (jzx_behavior_fn)actor->task.entry;
     turn->current = message;
     turn->current_tag = message->tag;
     jzx_behavior_result result = behavior(&turn->ctx, &view);
     if (JZX_LIKELY(turn->current != NULL))
         jzx__message_destroy(turn->ctx.loop, me, message);
-    turn->current = NULL;
     return result;
 }
 
-void jzx__actor_run(struct jzx__worker *me, struct jzx__task *task) {
+/* One turn, as jzx__worker_pass wants it; ctx is the turn of the pass. */
+JZX_INLINE void run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+    struct jzx__turn *turn = ctx;
     struct jzx__actor *actor = jzx__actor_of(task);
-    struct jzx__turn turn;
-    turn.ctx = (jzx_context){task->arg, jzx__actor_id(actor), jzx__loop_of(me)};
-    turn.actor = actor;
-    turn.current = NULL;
-    turn.current_tag = 0;
     uint32_t budget = me->sched->msgs_per_turn;
     uint32_t handled = 0;
-    me->turn = &turn;
+    turn->actor = actor;
+    turn->ctx.state = task->arg;
+    turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
-        if (JZX_UNLIKELY(needs_attention(actor)) && !attend(me, &turn))
+        if (JZX_UNLIKELY(needs_attention(actor)) && !attend(me, turn))
             break;
         struct jzx__node *node = task->head;
         if (node == NULL) {
-            if (jzx__inbox_list(jzx__task_inbox(task)) != NULL)
+            uint64_t word = jzx__task_inbox(task);
+            if (JZX_UNLIKELY(jzx__inbox_list(word) != NULL))
                 jzx__mailbox_take_in(me, actor);
-            else if (jzx__task_go_idle(task))
+            else if (jzx__task_go_idle(task, word))
                 break;
             continue;
         }
-        if (JZX_UNLIKELY(handled == budget || me->turn_over)) {
+        if (JZX_UNLIKELY(handled == budget || (me->turn_flags & JZX__TURN_OVER) != 0)) {
             jzx__worker_requeue(me, task);
             break;
         }
-        task->head = node->next;
-        task->pending -= node->weight;
         handled++;
-        jzx_behavior_result result = handle(me, &turn, jzx__message_of(node));
-        keep_state(&turn);
+        jzx__task_pop(task, node);
+        jzx_behavior_result result = handle(me, turn, actor, jzx__message_of(node));
+        keep_state(turn, actor);
         if (JZX_UNLIKELY(result != JZX_BEHAVIOR_OK)) {
             jzx__actor_end(me, actor, reason_of(result));
             break;
         }
         jzx__worker_count_message(me);
+        if (is_quiet(task)) {
+            task->place = JZX__IDLE;
+            break;
+        }
     }
+    turn->handled += handled;
+}
+
+bool jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
+    struct jzx__turn turn = {.ctx.loop = jzx__loop_of(me)};
+    me->turn = &turn;
+    bool ran = jzx__worker_pass(me, turns_max, run_turn, &turn);
+    jzx__counter_add(&me->counters.handled, turn.handled);
     me->turn = NULL;
-    jzx__counter_add(&me->counters.handled, handled);
+    return ran;
 }

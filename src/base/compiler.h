@@ -11,6 +11,9 @@
 /* For slow paths: keeps them out of the caller's instruction lines. */
 #define JZX_COLD __attribute__((noinline, cold))
 
+/* For loops that are instantiated with a function known at compile time. */
+#define JZX_INLINE static inline __attribute__((always_inline))
+
 #define JZX_CACHE_LINE 64
 
 /* The struct whose member is at ptr. */

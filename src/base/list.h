@@ -4,8 +4,6 @@
 #ifndef JZX_BASE_LIST_H
 #define JZX_BASE_LIST_H
 
-#include "base/assert.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,63 +12,57 @@ struct jzx__link {
     struct jzx__link *prev;
 };
 
+/* A ring with the list itself as the stop: inserting and removing need no branch. The list must not
+ * move in memory. */
 struct jzx__list {
-    struct jzx__link *first; /* NULL if empty, and then so is last */
-    struct jzx__link *last;
+    struct jzx__link ring; /* next is the first, prev the last; both the ring itself if empty */
 };
 
 static inline void jzx__list_init(struct jzx__list *list) {
-    list->first = NULL;
-    list->last = NULL;
+    list->ring.next = &list->ring;
+    list->ring.prev = &list->ring;
 }
 
 static inline bool jzx__list_is_empty(const struct jzx__list *list) {
-    return list->first == NULL;
+    return list->ring.next == &list->ring;
+}
+
+static inline void jzx__list_insert(struct jzx__link *link, struct jzx__link *before,
+                                    struct jzx__link *after) {
+    link->prev = before;
+    link->next = after;
+    before->next = link;
+    after->prev = link;
 }
 
 static inline void jzx__list_push_front(struct jzx__list *list, struct jzx__link *link) {
-    link->prev = NULL;
-    link->next = list->first;
-    if (list->first != NULL)
-        list->first->prev = link;
-    else
-        list->last = link;
-    list->first = link;
+    jzx__list_insert(link, &list->ring, list->ring.next);
 }
 
 static inline void jzx__list_push_back(struct jzx__list *list, struct jzx__link *link) {
-    link->next = NULL;
-    link->prev = list->last;
-    if (list->last != NULL)
-        list->last->next = link;
-    else
-        list->first = link;
-    list->last = link;
+    jzx__list_insert(link, list->ring.prev, &list->ring);
 }
 
-static inline void jzx__list_remove(struct jzx__list *list, struct jzx__link *link) {
-    if (link->prev != NULL)
-        link->prev->next = link->next;
-    else
-        list->first = link->next;
-    if (link->next != NULL)
-        link->next->prev = link->prev;
-    else
-        list->last = link->prev;
+/* link must be in a list. */
+static inline void jzx__list_remove(struct jzx__link *link) {
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
 }
 
 /* NULL if the list is empty. */
 static inline struct jzx__link *jzx__list_pop_front(struct jzx__list *list) {
-    struct jzx__link *link = list->first;
-    if (link != NULL)
-        jzx__list_remove(list, link);
+    struct jzx__link *link = list->ring.next;
+    if (link == &list->ring)
+        return NULL;
+    jzx__list_remove(link);
     return link;
 }
 
 static inline struct jzx__link *jzx__list_pop_back(struct jzx__list *list) {
-    struct jzx__link *link = list->last;
-    if (link != NULL)
-        jzx__list_remove(list, link);
+    struct jzx__link *link = list->ring.prev;
+    if (link == &list->ring)
+        return NULL;
+    jzx__list_remove(link);
     return link;
 }
 

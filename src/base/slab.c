@@ -32,7 +32,7 @@ void jzx__depot_deinit(struct jzx__depot *depot) {
 
 void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot) {
     for (uint32_t i = 0; i < JZX__SLAB_CLASS_COUNT; i++)
-        slab->magazines[i] = (struct jzx__magazine){{NULL, 0}, {NULL, 0}};
+        slab->magazines[i] = (struct jzx__magazine){NULL, 0};
     slab->depot = depot;
 }
 
@@ -49,10 +49,10 @@ static bool add_chunk(struct jzx__depot *depot, struct jzx__depot_class *class) 
 }
 
 /* A batch of new blocks, in ascending order of addresses; empty without memory. */
-static struct jzx__batch carve(struct jzx__depot *depot, uint32_t class_index) {
+static struct jzx__magazine carve(struct jzx__depot *depot, uint32_t class_index) {
     struct jzx__depot_class *class = &depot->classes[class_index];
     size_t size = jzx__slab_class_size(class_index);
-    struct jzx__batch batch = {NULL, 0};
+    struct jzx__magazine batch = {NULL, 0};
     if ((size_t)(class->carve_end - class->carve_next) < size && !add_chunk(depot, class))
         return batch;
     struct jzx__block **tail = &batch.first;
@@ -70,33 +70,31 @@ static struct jzx__batch carve(struct jzx__depot *depot, uint32_t class_index) {
 void *jzx__slab_alloc_slow(struct jzx__slab *slab, uint32_t class_index) {
     struct jzx__magazine *magazine = &slab->magazines[class_index];
     struct jzx__depot *depot = slab->depot;
-    if (magazine->spare.count > 0) {
-        magazine->loaded = magazine->spare;
-        magazine->spare = (struct jzx__batch){NULL, 0};
+    jzx__lock_acquire(&depot->lock);
+    struct jzx__block *full = depot->classes[class_index].full_batches;
+    if (full != NULL) {
+        depot->classes[class_index].full_batches = full->next_batch;
+        *magazine = (struct jzx__magazine){full, jzx__slab_batch_count(class_index)};
     } else {
-        jzx__lock_acquire(&depot->lock);
-        struct jzx__block *full = depot->classes[class_index].full_batches;
-        if (full != NULL) {
-            depot->classes[class_index].full_batches = full->next_batch;
-            magazine->loaded = (struct jzx__batch){full, jzx__slab_batch_count(class_index)};
-        } else {
-            magazine->loaded = carve(depot, class_index);
-        }
-        jzx__lock_release(&depot->lock);
+        *magazine = carve(depot, class_index);
     }
-    return magazine->loaded.first == NULL ? NULL : jzx__slab_alloc(slab, class_index);
+    jzx__lock_release(&depot->lock);
+    return magazine->first == NULL ? NULL : jzx__slab_alloc_easy(slab, class_index);
 }
 
 void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index) {
     struct jzx__magazine *magazine = &slab->magazines[class_index];
     struct jzx__depot *depot = slab->depot;
-    if (magazine->spare.count > 0) {
-        JZX_ASSERT(magazine->spare.count == jzx__slab_batch_count(class_index));
-        jzx__lock_acquire(&depot->lock);
-        magazine->spare.first->next_batch = depot->classes[class_index].full_batches;
-        depot->classes[class_index].full_batches = magazine->spare.first;
-        jzx__lock_release(&depot->lock);
-    }
-    magazine->spare = magazine->loaded;
-    magazine->loaded = (struct jzx__batch){NULL, 0};
+    uint32_t kept = jzx__slab_batch_count(class_index);
+    JZX_ASSERT(magazine->count == 2 * kept);
+    struct jzx__block *last_kept = magazine->first; /* the newest stay: they are in the cache */
+    for (uint32_t i = 1; i < kept; i++)
+        last_kept = last_kept->next;
+    struct jzx__block *spilled = last_kept->next;
+    last_kept->next = NULL;
+    magazine->count = kept;
+    jzx__lock_acquire(&depot->lock);
+    spilled->next_batch = depot->classes[class_index].full_batches;
+    depot->classes[class_index].full_batches = spilled;
+    jzx__lock_release(&depot->lock);
 }

@@ -3,7 +3,7 @@
  *
  * Three levels, as in Bonwick's magazines. A **magazine** belongs to one worker (or is guarded by
  * its owner's lock) and gives and takes blocks with two instructions. Full magazines go to the
- * **depot** of the loop and come back from it, whole, under one lock: so a block that was
+ * **depot** of the loop and come back from it, in batches, under one lock: so a block that was
  * allocated on one worker and freed on another finds its way back in batches. The depot carves new
  * blocks from **chunks** of the allocator hooks, lazily: a block that was never used is no
  * resident memory.
@@ -34,15 +34,12 @@ struct jzx__block {
     struct jzx__block *next_batch; /* of the first block of a batch in the depot */
 };
 
-struct jzx__batch {
+/* A magazine is a batch that may hold up to two full ones: refilled with one when it is empty,
+ * relieved of one when it holds two. So at least a batch of blocks passes between two visits to
+ * the depot. */
+struct jzx__magazine {
     struct jzx__block *first;
     uint32_t count;
-};
-
-/* Two batches, so that a load which swings around one batch does not visit the depot. */
-struct jzx__magazine {
-    struct jzx__batch loaded;
-    struct jzx__batch spare; /* empty or full */
 };
 
 struct jzx__slab_chunk;
@@ -83,7 +80,7 @@ static inline size_t jzx__slab_class_size(uint32_t class_index) {
     return (size_t)JZX__BLOCK_SIZE_MIN << class_index;
 }
 
-/* Blocks in a full batch: 8 KiB worth, at least 4. */
+/* Blocks in a batch of the depot: 8 KiB worth, at least 4. */
 static inline uint32_t jzx__slab_batch_count(uint32_t class_index) {
     uint32_t count = 128u >> class_index;
     return count < 4 ? 4 : count;
@@ -94,15 +91,15 @@ JZX_COLD void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index);
 
 /* True if the next allocation of the class needs nothing but the magazine. */
 static inline bool jzx__slab_has(const struct jzx__slab *slab, uint32_t class_index) {
-    return slab->magazines[class_index].loaded.first != NULL;
+    return slab->magazines[class_index].first != NULL;
 }
 
 /* An allocation after jzx__slab_has. */
 static inline void *jzx__slab_alloc_easy(struct jzx__slab *slab, uint32_t class_index) {
-    struct jzx__batch *loaded = &slab->magazines[class_index].loaded;
-    struct jzx__block *block = loaded->first;
-    loaded->first = block->next;
-    loaded->count--;
+    struct jzx__magazine *magazine = &slab->magazines[class_index];
+    struct jzx__block *block = magazine->first;
+    magazine->first = block->next;
+    magazine->count--;
     return block;
 }
 
@@ -113,13 +110,13 @@ static inline void *jzx__slab_alloc(struct jzx__slab *slab, uint32_t class_index
 }
 
 static inline void jzx__slab_free(struct jzx__slab *slab, uint32_t class_index, void *ptr) {
-    struct jzx__batch *loaded = &slab->magazines[class_index].loaded;
+    struct jzx__magazine *magazine = &slab->magazines[class_index];
     struct jzx__block *block = ptr;
-    if (JZX_UNLIKELY(loaded->count == jzx__slab_batch_count(class_index)))
+    if (JZX_UNLIKELY(magazine->count == 2 * jzx__slab_batch_count(class_index)))
         jzx__slab_spill(slab, class_index);
-    block->next = loaded->first;
-    loaded->first = block;
-    loaded->count++;
+    block->next = magazine->first;
+    magazine->first = block;
+    magazine->count++;
 }
 
 #endif

@@ -57,7 +57,8 @@ static void free_slot(struct jzx__worker *worker, struct jzx__task *task) {
     jzx__table_release(&loop->table, &loop->slots, jzx__actor_of(task));
 }
 
-static const struct jzx__task_ops actor_ops = {.run = jzx__actor_run, .free_slot = free_slot};
+static const struct jzx__task_ops actor_ops = {.run_ready = jzx__actor_run_ready,
+                                               .free_slot = free_slot};
 
 jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (jzx_config_check(config, NULL) != JZX_OK)
@@ -78,24 +79,14 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
 
 /* ---- ending everything ---- */
 
-/* Out of the run queue: only the end of the loop ends actors that are waiting to run. */
-static void unqueue(struct jzx__worker *me, struct jzx__task *task) {
-    if (task->queue == JZX__QUEUE_SPAWNED)
-        jzx__list_remove(&me->spawned, &task->run);
-    else if (task->queue == JZX__QUEUE_WOKEN)
-        jzx__list_remove(&me->woken, &task->run);
-    else if (task->queue == JZX__QUEUE_NEXT)
-        me->next = NULL;
-    task->queue = JZX__QUEUE_NONE;
-}
-
 static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
     /* acquire: pairs with the release in mint */
     uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (uint32_t i = 0; i < minted; i++) {
         struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
         if (jzx__worker_owns(me, &actor->task)) {
-            unqueue(me, &actor->task);
+            jzx__worker_unqueue(me, &actor->task);
+            actor->task.place = JZX__RUNNING;
             jzx__actor_end(me, actor, JZX_EXIT_SHUTDOWN);
         }
     }
@@ -153,10 +144,10 @@ static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
 }
 
 /* One pass: what other threads sent, then what is ready. False if there was nothing to run. */
-static bool pass(struct jzx_loop *loop, struct jzx__worker *me, uint64_t deadline_ns) {
+static bool pass(struct jzx_loop *loop, struct jzx__worker *me, uint32_t turns_max) {
     jzx__worker_drain_inject(me, me->sched->drain_max);
     run_calls(loop, me);
-    return jzx__worker_run_ready(me, deadline_ns);
+    return me->sched->ops.run_ready(me, turns_max);
 }
 
 static void finish(struct jzx_loop *loop, const struct jzx__drive *drive) {
@@ -175,7 +166,7 @@ jzx_err jzx_loop_run(jzx_loop *loop) {
     struct jzx__worker *me = &loop->sched.worker;
     for (;;) {
         uint32_t holds = holds_of(loop);
-        bool ran = pass(loop, me, JZX_NEVER);
+        bool ran = pass(loop, me, me->sched->turns_per_pass);
         if (jzx__sched_is_stopped(&loop->sched))
             break;
         if (holds == 0 && jzx__loop_live(loop) == 0 && !has_untaken(me))
@@ -193,8 +184,10 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     if (err != JZX_OK)
         return err;
     struct jzx__worker *me = &loop->sched.worker;
+    /* With a deadline the clock is looked at after each turn. */
+    uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;
     do {
-        pass(loop, me, deadline_ns);
+        pass(loop, me, turns_max);
     } while (!jzx__sched_is_stopped(&loop->sched) && jzx__worker_has_work(me) &&
              (deadline_ns == JZX_NEVER || jzx_loop_now(loop) < deadline_ns));
     finish(loop, &drive);
@@ -253,6 +246,9 @@ jzx_err jzx_loop_request_stop(jzx_loop *loop) {
         return JZX_ERR_INVALID_ARG;
     /* seq_cst: pairs with the load before sleeping, after sleep was announced */
     jzx__atomic_store_seq_cst(&loop->sched.stop, 1u);
+    if (jzx__loop_self(loop) != NULL)
+        jzx__worker_end_pass(
+            &loop->sched.worker); /* from inside: no other turn comes before the end */
     jzx__parker_wake(&loop->sched.worker.parker);
     return JZX_OK;
 }

@@ -16,13 +16,14 @@
 
 #include "jzx/config.h"
 
-/* Threads that are no workers share these by a hash of the thread, so that few meet. */
-#define JZX__FOREIGN_COUNT 4u
+/* Threads that are no workers share these. Each thread begins its search at its own, by a hash, so
+ * that few meet; one that is taken is passed by. */
+#define JZX__FOREIGN_COUNT 8u
 
 struct jzx__foreign {
-    _Alignas(JZX_CACHE_LINE) struct jzx__lock lock; /* guards slab */
+    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t taken; /* 1 while a thread uses the slab. Decides */
     struct jzx__slab slab;
-    struct jzx__counters counters; /* added to by several threads */
+    struct jzx__counters counters; /* added to by several threads, taken or not */
 };
 
 struct jzx__sched {

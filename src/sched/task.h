@@ -3,12 +3,13 @@
  *
  * Every task has an **owner**, a worker. Only the owner runs the task and touches its private
  * side, with plain loads and stores. Everybody else pushes nodes onto the task's **inbox**, one
- * word that packs a list (newest first), a count, and two bits:
+ * word that packs a list (newest first), a count, and three bits:
  *
  *   TOKEN   somebody is bound to make the task ready: one entry in its owner's inject queue, or
  *           the owner itself (`holds`). The push that sets it links the entry; other pushes need
  *           not.
  *   CLOSED  no more nodes: the task is ending, has ended, or its slot is free.
+ *   NUDGED  the state word has changed: look at it once more before going idle.
  *
  * Ownership moves only under the token, so an entry is never forwarded and no owner word is read
  * twice. What must stay true:
@@ -17,25 +18,29 @@
  *   I2  list not empty => TOKEN set. Pushes and hold set it; only the owner clears it.
  *   I3  the owner word changes only by a thread that has the token (or has a free slot).
  *   I4  `owner == me` is made true only by me and false only by me; with OUT set, it is nobody's.
- *   I5  a task that is handed over has scheduled = holds = false: its token is the entry.
+ *   I5  a task that is handed over is not scheduled and not held: its token is the entry.
  *   I6  a free slot is CLOSED with TOKEN clear: only who took it from the pool writes its words.
  *   I7  a stale id never reaches a newer task: nodes carry a generation, which the owner compares
  *       when it takes the inbox in; control bits sit in one word with the generation.
+ *   I8  a request in the state word is seen: it is set before NUDGED, and a task goes idle only
+ *       from a word without NUDGED.
  *
  * Rejected: clearing the token and re-reading the inbox in two steps (loses a message); entries
  * that are forwarded to a new owner (deaf tasks, slots reused under a late sender); an atomic
- * read-modify- write per message (3 times the cost of the whole path). */
+ * read-modify-write per message (3 times the cost of the whole path). */
 #ifndef JZX_SCHED_TASK_H
 #define JZX_SCHED_TASK_H
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "base/list.h"
 #include "base/mpsc.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* What a task is sent. 64-byte aligned, below 2^48. */
 struct jzx__node {
@@ -44,40 +49,66 @@ struct jzx__node {
     uint8_t weight;      /* 1 if it counts against the bound, 0 if not */
     uint8_t lane;        /* the kind's own; the scheduler does not look */
     uint8_t flags;       /* the kind's own */
-    uint8_t size_class;  /* of the block it lives in */
+    uint8_t size_class;  /* of the block it lives in; follows flags, see jzx__node_is_plain */
 };
+
+/* Everything but the link, for a node that counts, in the first lane, in the smallest block: the
+ * fields in one store. */
+static inline void jzx__node_init_plain(struct jzx__node *node, uint32_t generation) {
+    const struct jzx__node plain = {.generation = generation, .weight = 1};
+    memcpy((char *)node + offsetof(struct jzx__node, generation), &plain.generation,
+           sizeof plain - offsetof(struct jzx__node, generation));
+}
+
+/* True if size_class and flags are both 0: the smallest block, nothing special about it. */
+static inline bool jzx__node_is_plain(const struct jzx__node *node) {
+    uint16_t both;
+    memcpy(&both, &node->flags, sizeof both);
+    return both == 0;
+}
 
 /* The owner word: the worker's address, or that plus OUT when the task is in nobody's fast path
  * (being handed over, or not alive). */
 #define JZX__OWNER_OUT ((uintptr_t)1)
 
+/* Where a task is on its owner. From JZX__RUNNING on it is scheduled: it needs no waking. */
+enum jzx__place {
+    JZX__IDLE,
+    JZX__NEW, /* never ran and has nothing to do */
+    JZX__RUNNING,
+    JZX__IN_SPAWNED,
+    JZX__IN_WOKEN,
+    JZX__IN_NEXT
+};
+
 struct jzx__task {
-    /* Line 0. Read by every sender. */
-    _Atomic uint64_t state;         /* {generation, fulls, control bits}: see below */
+    /* Line 0. Read by every sender, and written by those on other threads. */
+    _Atomic uint64_t id;            /* {generation, slot index} that reaches it; the owner's */
     _Atomic uintptr_t owner;        /* written under the token (I3) */
     _Atomic uint64_t inbox;         /* written by all */
     struct jzx__mpsc_node injected; /* link in an inject queue; belongs to the token's holder */
-    uint32_t index;                 /* of its slot; never changes */
-    _Atomic uint32_t cap;           /* of nodes with weight; never changes in a life */
-    void (*entry)(void);            /* what it runs; the kind's own, written by the owner */
-    void *arg;
+    void *arg;                      /* of what it runs; the owner's, as what follows */
+    void *cold;                     /* the kind's own, as what follows */
+    struct jzx__node *waiters;
+    _Atomic uint32_t cap;    /* of nodes with weight; never changes in a life */
+    _Atomic uint8_t on_full; /* never changes in a life */
+    bool daemon;
 
-    /* 8 bytes of line 0 are the kind's: see struct jzx__actor. */
-    void *cold;
-
-    /* Line 1. The owner's private side. */
-    struct jzx__node *head; /* nodes taken in, oldest first */
-    struct jzx__node *tail; /* undefined if head is NULL */
-    struct jzx__link run;   /* link in a run queue */
-    uint32_t pending;       /* weight in the private list */
-    uint32_t easy;          /* below this an append needs no second thought: bound, soft limit */
-    bool scheduled;         /* queued, running, or handed out */
-    bool holds;             /* the owner has the token */
-    bool fresh;             /* never ran */
-    uint8_t queue;          /* enum jzx__queue_index: where it is queued */
+    /* Line 1. The owner's private side; only requests from other threads write to state. */
+    _Alignas(JZX_CACHE_LINE) _Atomic uint64_t state; /* {generation, fulls, control bits} */
+    void (*entry)(void);                             /* what it runs, NULL if it has ended */
+    struct jzx__node *head;                          /* nodes taken in, oldest first */
+    struct jzx__node **tail; /* where the next one is linked: &head if there is none */
+    struct jzx__link run;    /* link in a run queue */
+    uint32_t pending;        /* weight in the private list */
+    uint32_t easy;           /* below this an append needs no second thought: bound, soft limit */
+    uint8_t place;           /* enum jzx__place */
+    bool holds;              /* the owner has the token */
+    uint8_t status;          /* the kind's own, as what follows */
+    uint8_t care;
 };
 
-_Static_assert(offsetof(struct jzx__task, head) == 64, "the private side begins a cache line");
+_Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");
 
 /* ---- the state word: generation, and what other threads want of the owner ---- */
 
@@ -98,6 +129,7 @@ static inline uint32_t jzx__state_generation(uint64_t state) {
 
 #define JZX__INBOX_TOKEN ((uint64_t)1)
 #define JZX__INBOX_CLOSED ((uint64_t)2)
+#define JZX__INBOX_NUDGED ((uint64_t)4)
 #define JZX__INBOX_COUNT_SHIFT 3
 #define JZX__INBOX_COUNT_MAX ((uint64_t)0x7FFFF)
 #define JZX__INBOX_LIST_SHIFT 22
@@ -150,22 +182,25 @@ static inline enum jzx__push_result jzx__task_push(struct jzx__task *task, struc
         if (node->weight != 0 && count >= limit)
             return JZX__PUSH_FULL;
         node->next = jzx__inbox_list(word);
-        wanted = jzx__inbox_make(node, count + node->weight, JZX__INBOX_TOKEN);
+        wanted = jzx__inbox_make(node, count + node->weight,
+                                 JZX__INBOX_TOKEN | (word & JZX__INBOX_NUDGED));
         /* release: pairs with take; publishes the node. acquire: pairs with the write that cleared
          * the token, after which the owner word is exact (I3) */
     } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, wanted));
     return word & JZX__INBOX_TOKEN ? JZX__PUSH_OK : JZX__PUSH_OK_INJECT;
 }
 
-/* Gets the token without a node, so that the owner looks at the task: as a push. Any thread. */
+/* Asks the owner to look at the state word, which was changed before (I8): a push without a node.
+ * Any thread. */
 static inline enum jzx__push_result jzx__task_nudge(struct jzx__task *task) {
+    const uint64_t bits = JZX__INBOX_TOKEN | JZX__INBOX_NUDGED;
     /* relaxed: a first guess, confirmed by the exchange below */
     uint64_t word = jzx__atomic_load_relaxed(&task->inbox);
     do {
         if (word & JZX__INBOX_CLOSED)
             return JZX__PUSH_CLOSED;
         /* pairs with take and go_idle as a push does; publishes the control bits set before it */
-    } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, word | JZX__INBOX_TOKEN));
+    } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, word | bits));
     return word & JZX__INBOX_TOKEN ? JZX__PUSH_OK : JZX__PUSH_OK_INJECT;
 }
 
@@ -187,20 +222,25 @@ static inline struct jzx__node *jzx__task_take(struct jzx__task *task) {
     return jzx__inbox_oldest_first(word);
 }
 
-/* After the private list and the inbox were seen empty (R8): true if the task is idle now, false if
- * a node came in between. Owner only. */
-static inline bool jzx__task_go_idle(struct jzx__task *task) {
-    if (task->holds) {
-        uint64_t word = JZX__INBOX_TOKEN;
-        /* release: pairs with the next push, which reads the owner word. acquire: on failure the
-         * new list is about to be taken */
-        while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, (uint64_t)0)) {
-            if (word != JZX__INBOX_TOKEN)
-                return false;
-        }
-        task->holds = false;
+/* After the state word and the private list were looked at, and word read from the inbox without a
+ * list in it (R8): true if the task is idle now, false if it must look again: a node or a nudge
+ * came in between. Owner only. */
+static inline bool jzx__task_go_idle(struct jzx__task *task, uint64_t word) {
+    bool nudged = (word & JZX__INBOX_NUDGED) != 0;
+    uint64_t left = nudged        ? word & ~JZX__INBOX_NUDGED /* the token stays where it is */
+                    : task->holds ? 0
+                                  : word;
+    uint64_t seen = word;
+    /* release: pairs with the next push, which reads the owner word. acquire: pairs with push and
+     * nudge, what they brought is looked at next */
+    while (left != word && !jzx__atomic_cas_acq_rel(&task->inbox, &seen, left)) {
+        if (seen != word)
+            return false;
     }
-    task->scheduled = false;
+    if (nudged)
+        return false;
+    task->holds = false;
+    task->place = JZX__IDLE;
     return true;
 }
 
@@ -221,16 +261,35 @@ static inline struct jzx__node *jzx__task_close(struct jzx__task *task, bool *en
     return jzx__inbox_oldest_first(word);
 }
 
+static inline bool jzx__task_is_scheduled(const struct jzx__task *task) {
+    return task->place >= JZX__RUNNING;
+}
+
 /* weight is the node's, as a number that the compiler may know. Owner only. */
 static inline void jzx__task_append(struct jzx__task *task, struct jzx__node *node,
                                     uint32_t weight) {
     node->next = NULL;
-    if (task->head == NULL)
-        task->head = node;
-    else
-        task->tail->next = node;
-    task->tail = node;
+    *task->tail = node;
+    task->tail = &node->next;
     task->pending += weight;
+}
+
+/* Takes out the oldest node, which head is. Owner only. */
+static inline void jzx__task_pop(struct jzx__task *task, struct jzx__node *node) {
+    struct jzx__node *next = node->next;
+    task->head = next;
+    if (next == NULL)
+        task->tail = &task->head;
+    task->pending -= node->weight;
+}
+
+/* Forgets the private list. Owner only. */
+static inline struct jzx__node *jzx__task_clear(struct jzx__task *task) {
+    struct jzx__node *nodes = task->head;
+    task->head = NULL;
+    task->tail = &task->head;
+    task->pending = 0;
+    return nodes;
 }
 
 #endif

@@ -15,6 +15,7 @@ void jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched) {
     worker->sched = sched;
     jzx__list_init(&worker->spawned);
     jzx__list_init(&worker->woken);
+    worker->next_left = JZX__NEXT_RUN_MAX;
     worker->tick_every = 1;
     worker->tick_left = 1;
     jzx__slab_init(&worker->slab, &sched->depot);
@@ -35,14 +36,11 @@ static struct jzx__task *task_of_entry(struct jzx__mpsc_node *node) {
 }
 
 void jzx__worker_soft_limit(struct jzx__worker *me, struct jzx__task *receiver) {
-    me->turn_over = true;
-    if (receiver->queue == JZX__QUEUE_WOKEN)
-        jzx__list_remove(&me->woken, &receiver->run);
-    else if (receiver->queue == JZX__QUEUE_SPAWNED)
-        jzx__list_remove(&me->spawned, &receiver->run);
-    else
-        return; /* it runs now, or is next already */
-    jzx__worker_set_next(me, receiver);
+    jzx__worker_end_turn(me);
+    if (receiver->place == JZX__IN_WOKEN || receiver->place == JZX__IN_SPAWNED) {
+        jzx__list_remove(&receiver->run);
+        jzx__worker_set_next(me, receiver);
+    }
 }
 
 void jzx__task_inject(struct jzx__task *task) {
@@ -70,10 +68,8 @@ static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
     /* relaxed: ends a hand-over; only this thread's fast path looks for it (I4) */
     jzx__atomic_store_relaxed(&task->owner, jzx__worker_word(me));
     task->holds = true;
-    if (!task->scheduled) {
-        task->scheduled = true;
+    if (!jzx__task_is_scheduled(task))
         jzx__worker_requeue(me, task);
-    }
 }
 
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
@@ -96,7 +92,7 @@ bool jzx__worker_has_work(const struct jzx__worker *me) {
            !jzx__mpsc_is_empty(&me->calls);
 }
 
-static struct jzx__task *pick_queued(struct jzx__worker *me) {
+struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
     struct jzx__link *link = NULL;
     if (me->run_oldest) { /* W3 */
         me->run_oldest = false;
@@ -114,49 +110,6 @@ static struct jzx__task *pick_queued(struct jzx__worker *me) {
     return task_of_run(link);
 }
 
-/* The next task to run, or NULL. */
-static struct jzx__task *pick(struct jzx__worker *me) {
-    struct jzx__task *task = me->next;
-    if (task != NULL && ++me->next_run < JZX__NEXT_RUN_MAX) {
-        me->next = NULL;
-        return task;
-    }
-    me->next_run = 0;
-    struct jzx__task *queued = pick_queued(me);
-    if (task == NULL)
-        return queued;
-    me->next = NULL;
-    if (queued == NULL)
-        return task;
-    jzx__worker_requeue(me, task); /* W1 */
-    return queued;
-}
-
-bool jzx__worker_run_ready(struct jzx__worker *me, uint64_t deadline_ns) {
-    JZX_ASSERT_OWNER(me);
-    const struct jzx__sched *sched = me->sched;
-    uint32_t turn = 0;
-    while (turn < sched->turns_per_pass) {
-        struct jzx__task *task = pick(me);
-        if (task == NULL)
-            break;
-        task->queue = JZX__QUEUE_NONE;
-        task->fresh = false;
-        me->turn_over = false;
-        me->turn_ticked = false;
-        me->turn_asked = false;
-        sched->ops.run(me, task);
-        turn++;
-        /* relaxed: a hint; the loop around this looks again */
-        if (!jzx__mpsc_is_empty(&me->inject) || jzx__atomic_load_relaxed(&sched->stop) != 0)
-            break;
-        if (JZX_UNLIKELY(deadline_ns != UINT64_MAX) && jzx__clock_now(&sched->clock) >= deadline_ns)
-            break;
-    }
-    jzx__counter_add(&me->counters.turns, turn);
-    return turn > 0;
-}
-
 /* Aims at one tick per JZX__TICK_NS: halves or doubles the number of messages between two. */
 static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
     if (elapsed_ns > 2 * JZX__TICK_NS) {
@@ -171,11 +124,11 @@ static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
 /* W4. The first tick of a turn does not know when the turn began, unless every message ticks: it
  * then counts from now, so that a turn of many short messages gets a little more than its time. */
 static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, bool every_message) {
-    if (!me->turn_ticked)
+    if (!(me->turn_flags & JZX__TURN_TICKED))
         me->turn_began_ns = every_message ? now - elapsed : now;
-    me->turn_ticked = true;
+    me->turn_flags |= JZX__TURN_TICKED;
     if (now - me->turn_began_ns >= JZX__TURN_NS && jzx__worker_others_wait(me))
-        me->turn_over = true;
+        jzx__worker_end_turn(me);
 }
 
 void jzx__worker_tick(struct jzx__worker *me) {
@@ -186,21 +139,27 @@ void jzx__worker_tick(struct jzx__worker *me) {
     adapt_tick(me, elapsed);
 
     bool passed = !jzx__list_is_empty(&me->woken) && me->woken_served == me->woken_seen;
-    me->woken_passed = passed ? me->woken_passed + 1 : 0;
+    me->passed_ns = passed ? me->passed_ns + elapsed : 0;
     me->woken_seen = me->woken_served;
-    me->alternate = me->woken_passed >= 2; /* W2 */
-    if (++me->ticks % JZX__OLDEST_EVERY == 0)
+    me->alternate = me->passed_ns >= JZX__PASSED_NS; /* W2 */
+    me->oldest_ns += elapsed;
+    if (me->oldest_ns >= JZX__OLDEST_NS) {
+        me->oldest_ns = 0;
         me->run_oldest = true; /* W3 */
+    }
+    /* relaxed: a hint; who runs passes looks again */
+    if (jzx__atomic_load_relaxed(&me->sched->stop) != 0)
+        jzx__worker_end_pass(me);
 }
 
 bool jzx__worker_turn_spent(struct jzx__worker *me) {
     if (!jzx__worker_others_wait(me))
         return false;
     uint64_t now = jzx__clock_now(&me->sched->clock);
-    if (!me->turn_asked)
+    if (!(me->turn_flags & JZX__TURN_ASKED))
         me->turn_asked_ns = now;
-    me->turn_asked = true;
-    return me->turn_over || now - me->turn_asked_ns >= JZX__TURN_NS;
+    me->turn_flags |= JZX__TURN_ASKED;
+    return (me->turn_flags & JZX__TURN_OVER) != 0 || now - me->turn_asked_ns >= JZX__TURN_NS;
 }
 
 /* ---- sleeping ---- */

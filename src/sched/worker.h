@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker: the queues of ready tasks, the tasks it owns, and the thread that drives it now.
  *
- * Run order. A task that was woken goes into the **next-slot** and runs when the current turn ends
- * (its message is still in the cache); who it displaces goes to the end of **woken**, which is
- * first in, first out. A task that never ran goes to **spawned**, newest first: a tree of a
- * million tasks then keeps its live set in the cache (measured 3 times cheaper than in order of
- * age).
+ * Run order. The first task that a turn wakes goes into the **next-slot** and runs when the turn
+ * ends (its message is still in the cache); the others go to the end of **woken**, which is first
+ * in, first out. A task that never ran goes to **spawned**, newest first: a tree of a million
+ * tasks then keeps its live set in the cache (measured 3 times cheaper than in order of age).
  *
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
  *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait.
- *   W2  when woken tasks were passed over for two ticks, woken and spawned alternate for a tick.
- *   W3  the oldest spawned task runs every JZX__OLDEST_EVERY ticks.
+ *   W2  when woken tasks were passed over for JZX__PASSED_NS, woken and spawned alternate for a
+ *       tick.
+ *   W3  the oldest spawned task runs every JZX__OLDEST_NS.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
  *       ends.
+ *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
+ *       cache, and is handled before it makes more.
  *
  * Only the thread that drives the worker touches it, except for the two queues and the parker. */
 #ifndef JZX_SCHED_WORKER_H
@@ -33,23 +35,27 @@
 
 #define JZX__NEXT_RUN_MAX 16u
 #define JZX__SOFT_LIMIT 256u
-#define JZX__OLDEST_EVERY 8u
+#define JZX__OLDEST_NS 80000u
+#define JZX__PASSED_NS 20000u
 #define JZX__TICK_NS 10000u
-#define JZX__TICK_MSGS_MAX 256u
+#define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
+
+/* turn_flags */
+#define JZX__TURN_OVER 1u   /* it ends after this message */
+#define JZX__TURN_ASKED 2u  /* jzx_turn_spent was asked, first at turn_asked_ns */
+#define JZX__TURN_TICKED 4u /* a tick fell into it */
 
 struct jzx__sched;
 struct jzx__worker;
 
 /* What the layer above does for the scheduler. */
 struct jzx__task_ops {
-    /* Runs one turn of a scheduled task: ends with it idle, requeued, or gone. */
-    void (*run)(struct jzx__worker *worker, struct jzx__task *task);
+    /* One pass over the ready tasks: jzx__worker_pass with the layer's turn function. */
+    bool (*run_ready)(struct jzx__worker *worker, uint32_t turns_max);
     /* The last entry of a task that has ended is consumed: its slot can be used again. */
     void (*free_slot)(struct jzx__worker *worker, struct jzx__task *task);
 };
-
-enum jzx__queue_index { JZX__QUEUE_NONE, JZX__QUEUE_SPAWNED, JZX__QUEUE_WOKEN, JZX__QUEUE_NEXT };
 
 struct jzx__worker {
     /* Written by other threads. */
@@ -62,19 +68,18 @@ struct jzx__worker {
     struct jzx__task *next; /* the next-slot */
     struct jzx__list spawned;
     struct jzx__list woken;
-    uint32_t next_run;     /* turns in a row from the next-slot */
+    uint32_t next_left;    /* turns in a row that the next-slot still has */
     uint32_t tick_left;    /* messages until the next tick */
     uint32_t tick_every;   /* messages between two ticks; adapts to JZX__TICK_NS */
-    bool turn_over;        /* the current turn should end after this message */
-    bool turn_asked;       /* jzx_turn_spent was asked in this turn, at turn_asked_ns */
-    bool turn_ticked;      /* a tick fell into this turn */
+    uint32_t pass_left;    /* turns until the current pass ends */
+    uint32_t turn_flags;   /* JZX__TURN_*: of the current turn */
     bool alternate;        /* W2 is in force */
     bool woken_last;       /* while it is: whose turn it was */
     bool run_oldest;       /* W3 is due */
-    uint32_t ticks;        /* for W3 */
-    uint32_t woken_passed; /* ticks that passed over woken tasks */
     uint64_t woken_served; /* woken tasks run so far */
     uint64_t woken_seen;   /* its value at the last tick */
+    uint64_t passed_ns;    /* how long woken tasks have been passed over */
+    uint64_t oldest_ns;    /* time since W3 was due last */
     uint64_t tick_at_ns;
     uint64_t turn_asked_ns;             /* when it was asked first */
     uint64_t turn_began_ns;             /* as far as its ticks know */
@@ -111,8 +116,18 @@ static inline bool jzx__worker_owns(const struct jzx__worker *me, struct jzx__ta
 
 /* Puts the task at the end of the woken queue; it must be scheduled and in no queue. */
 static inline void jzx__worker_requeue(struct jzx__worker *me, struct jzx__task *task) {
-    task->queue = JZX__QUEUE_WOKEN;
+    task->place = JZX__IN_WOKEN;
     jzx__list_push_back(&me->woken, &task->run);
+}
+
+/* Into the next-slot if it is free, else to the end of woken. */
+static inline void jzx__worker_wake(struct jzx__worker *me, struct jzx__task *task) {
+    if (me->next != NULL) {
+        jzx__worker_requeue(me, task);
+        return;
+    }
+    task->place = JZX__IN_NEXT;
+    me->next = task;
 }
 
 /* Into the next-slot; who was there goes to the end of woken. */
@@ -120,21 +135,26 @@ static inline void jzx__worker_set_next(struct jzx__worker *me, struct jzx__task
     struct jzx__task *displaced = me->next;
     if (displaced != NULL)
         jzx__worker_requeue(me, displaced);
-    task->queue = JZX__QUEUE_NEXT;
+    task->place = JZX__IN_NEXT;
     me->next = task;
 }
 
 /* Makes a task of mine ready that somebody on this thread has something for (R7). */
 static inline void jzx__worker_ready(struct jzx__worker *me, struct jzx__task *task) {
-    if (task->scheduled)
-        return;
-    task->scheduled = true;
-    if (task->fresh) {
-        task->queue = JZX__QUEUE_SPAWNED;
+    if (task->place == JZX__IDLE) {
+        jzx__worker_wake(me, task);
+    } else if (task->place == JZX__NEW) {
+        task->place = JZX__IN_SPAWNED;
         jzx__list_push_front(&me->spawned, &task->run);
-    } else {
-        jzx__worker_set_next(me, task);
     }
+}
+
+/* Out of the queue that it is in, if it is in one. */
+static inline void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task) {
+    if (task->place == JZX__IN_NEXT)
+        me->next = NULL;
+    else if (task->place == JZX__IN_SPAWNED || task->place == JZX__IN_WOKEN)
+        jzx__list_remove(&task->run);
 }
 
 /* W5, and also for a receiver that is full: it goes next and the current turn ends. */
@@ -157,12 +177,39 @@ static inline bool jzx__worker_others_wait(const struct jzx__worker *me) {
 /* Takes in at most max tasks that other threads made ready. */
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max);
 
-/* Runs ready tasks: one pass of at most turns_per_pass turns, cut short when the loop is stopped,
- * when other threads sent something, or when deadline_ns has passed; all three are looked at after
- * each turn. False if nothing was ready. */
-bool jzx__worker_run_ready(struct jzx__worker *me, uint64_t deadline_ns);
+/* The next task of the run queues, or NULL. The next-slot is left alone. */
+struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me);
 
-/* The tick: looks at the clock, decides W1-W4. */
+/* The next task to run, out of its queue, or NULL. */
+static inline struct jzx__task *jzx__worker_pick(struct jzx__worker *me) {
+    struct jzx__task *task = me->next;
+    if (JZX_LIKELY(task != NULL) && JZX_LIKELY(--me->next_left != 0)) {
+        me->next = NULL;
+        return task;
+    }
+    me->next_left = JZX__NEXT_RUN_MAX;
+    struct jzx__task *queued = jzx__worker_pick_queued(me);
+    if (task == NULL)
+        return queued;
+    me->next = NULL;
+    if (queued == NULL)
+        return task;
+    jzx__worker_requeue(me, task); /* W1 */
+    return queued;
+}
+
+/* The current turn ends after this message. */
+static inline void jzx__worker_end_turn(struct jzx__worker *me) {
+    me->turn_flags |= JZX__TURN_OVER;
+}
+
+/* The current pass ends after this turn. */
+static inline void jzx__worker_end_pass(struct jzx__worker *me) {
+    jzx__counter_add(&me->counters.turns, (uint64_t)0 - me->pass_left); /* they are not taken */
+    me->pass_left = 0;
+}
+
+/* The tick: looks at the clock, decides W2-W4, and ends the pass if the loop was stopped. */
 JZX_COLD void jzx__worker_tick(struct jzx__worker *me);
 
 static inline void jzx__worker_count_message(struct jzx__worker *me) {

@@ -11,7 +11,7 @@ done
 [ $tool != none ] || { echo "skipped: clang-format 14 is not here"; exit 77; }
 
 verdict "$(
-    for file in $(c_files include src tests bench examples); do
+    for file in $(c_files include src tests bench examples tools); do
         $tool --dry-run -Werror "$file" 2>/dev/null || echo "$file: run $tool -i on it"
     done
 )"

@@ -7,7 +7,7 @@
 
 id='SPDX-License-Identifier: MIT'
 verdict "$(
-    for file in $(c_files include src tests bench examples) $(text_files); do
+    for file in $(c_files include src tests bench examples tools) $(text_files); do
         case $file in
         *.c | *.h | *.cpp | *.map) expected="/* $id */" ;;
         *) expected="# $id" ;;

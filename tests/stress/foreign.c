@@ -247,6 +247,50 @@ JZX_TEST(a_late_sender_never_reaches_the_next_actor_of_a_slot, "C6", "X16", "X14
     assert_int_equal(jzx_loop_destroy(churn.loop), JZX_OK); /* asserts that the books balance */
 }
 
+/* ---- requests ---- */
+
+struct victims {
+    jzx_loop *loop;
+    uint32_t count;
+};
+
+static jzx_behavior_result ignore(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    (void)msg;
+    return JZX_BEHAVIOR_OK;
+}
+
+/* A message and then the end: the request often meets the actor on its way to idle. */
+static void *send_and_kill(void *arg) {
+    struct victims *victims = arg;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        jzx_actor_id id;
+        JZX_EXPECT_EQ(jzx_spawn(victims->loop, &JZX_SPAWN_OPTS(.behavior = ignore), &id), JZX_OK);
+        for (uint32_t sends = 0; sends <= i % 3; sends++)
+            JZX_EXPECT_EQ(jzx_send_async(victims->loop, id, NULL, 0, 1), JZX_OK);
+        for (uint32_t spin = 0; spin < i % 50; spin++)
+            sched_yield();
+        JZX_EXPECT_EQ(jzx_actor_stop(victims->loop, id, (jzx_stop_kind)(i % 3)), JZX_OK);
+    }
+    JZX_EXPECT_EQ(jzx_loop_release(victims->loop), JZX_OK);
+    return NULL;
+}
+
+JZX_TEST(a_request_to_end_is_never_lost, "X16", "C27") {
+    struct victims victims = {.loop = fixture_loop(),
+                              .count = (uint32_t)jzx_test_rounds(3000, 100000)};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(jzx_loop_hold(victims.loop), JZX_OK);
+        assert_int_equal(pthread_create(&threads[i], NULL, send_and_kill, &victims), 0);
+    }
+    assert_int_equal(jzx_loop_run(victims.loop), JZX_OK); /* returns only if every one ended */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(fixture_stats(victims.loop).exited, 2 * victims.count);
+    fixture_destroy(victims.loop);
+}
+
 /* ---- starting and stopping, again and again ---- */
 
 static void *stop_soon(void *arg) {
