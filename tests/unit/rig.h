@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* A scheduler without actors: 26 tasks named a to z on a manual clock. A turn writes the task's
+ * name down and then does what the test wants. */
+#ifndef JZX_UNIT_RIG_H
+#define JZX_UNIT_RIG_H
+
+#include "sched/pass.h"
+#include "sched/sched.h"
+
+#include "fixture.h"
+
+#include <string.h>
+
+#define RIG_TASK_COUNT 26u
+#define RIG_TRACE_MAX 4000u
+
+struct rig {
+    struct jzx__sched sched;
+    struct jzx__task tasks[RIG_TASK_COUNT];
+    void (*on_turn)(struct jzx__task *task);  /* NULL: nothing */
+    void (*on_freed)(struct jzx__task *task); /* NULL: nothing */
+    uint32_t turns;
+    char trace[RIG_TRACE_MAX + 1];
+    char freed[RIG_TASK_COUNT + 1];
+};
+
+static struct rig rig;
+
+static inline struct jzx__worker *rig_worker(void) {
+    return &rig.sched.worker;
+}
+
+static inline struct jzx__task *rig_task(char name) {
+    return &rig.tasks[name - 'a'];
+}
+
+static inline char rig_name(const struct jzx__task *task) {
+    return (char)('a' + (task - rig.tasks));
+}
+
+/* True if the turn that runs ends after this message. */
+static inline bool rig_turn_is_over(void) {
+    return (rig_worker()->turn_flags & JZX__TURN_OVER) != 0;
+}
+
+static inline void rig_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+    JZX_EXPECT(me == rig_worker() && ctx == &rig);
+    JZX_EXPECT_EQ(task->place, JZX__RUNNING);
+    JZX_EXPECT_EQ(me->turn_flags, 0);
+    if (JZX_EXPECT(rig.turns < RIG_TRACE_MAX))
+        rig.trace[rig.turns++] = rig_name(task);
+    if (rig.on_turn != NULL)
+        rig.on_turn(task);
+    while (task->place == JZX__RUNNING) {
+        uint64_t word = jzx__task_inbox(task);
+        if (jzx__inbox_list(word) != NULL)
+            jzx__task_take(task);
+        else
+            jzx__task_go_idle(task, word);
+    }
+}
+
+static inline bool rig_run_ready(struct jzx__worker *me, uint32_t turns_max) {
+    return jzx__worker_pass(me, turns_max, rig_turn, &rig);
+}
+
+static inline void rig_free_slot(struct jzx__worker *me, struct jzx__task *task) {
+    JZX_EXPECT(me == rig_worker());
+    rig.freed[strlen(rig.freed)] = rig_name(task);
+    if (rig.on_freed != NULL)
+        rig.on_freed(task);
+}
+
+static inline void rig_do_nothing(void) {}
+
+static inline void rig_open(void) {
+    static const struct jzx__task_ops ops = {.run_ready = rig_run_ready,
+                                             .free_slot = rig_free_slot};
+    jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
+                                   .max_actors_per_tick = 1024, .max_async_drain = 256);
+    memset(&rig, 0, sizeof rig);
+    jzx__sched_init(&rig.sched, &config, &ops);
+    jzx__clock_init_manual(&rig.sched.clock, 1000000);
+    for (uint32_t i = 0; i < RIG_TASK_COUNT; i++) {
+        rig.tasks[i].entry = rig_do_nothing; /* alive */
+        jzx__task_clear(&rig.tasks[i]);
+        jzx__atomic_store_relaxed(&rig.tasks[i].owner, jzx__worker_word(rig_worker()));
+    }
+    jzx__worker_of_thread = rig_worker();
+    jzx__worker_resume(rig_worker());
+}
+
+static inline void rig_close(void) {
+    jzx__worker_of_thread = NULL;
+    jzx__sched_deinit(&rig.sched);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+/* Makes tasks ready that ran before: the last one first, so that with a free next-slot it gets that
+ * and the others wait in the order of their names. */
+static inline void rig_wake(const char *names) {
+    size_t last = strlen(names) - 1;
+    jzx__worker_ready(rig_worker(), rig_task(names[last]));
+    for (size_t i = 0; i < last; i++)
+        jzx__worker_ready(rig_worker(), rig_task(names[i]));
+}
+
+/* Makes tasks ready that never ran, one after another. */
+static inline void rig_spawn(const char *names) {
+    for (; *names != '\0'; names++) {
+        if (rig_task(*names)->place == JZX__IDLE)
+            rig_task(*names)->place = JZX__NEW;
+        jzx__worker_ready(rig_worker(), rig_task(*names));
+    }
+}
+
+/* What another thread does to make tasks ready. */
+static inline void rig_inject(const char *names) {
+    for (; *names != '\0'; names++) {
+        if (jzx__task_nudge(rig_task(*names)) == JZX__PUSH_OK_INJECT)
+            jzx__task_inject(rig_task(*names));
+    }
+}
+
+/* One pass of at most this many turns; returns the names of those that ran. */
+static inline const char *rig_run(uint32_t turns) {
+    uint32_t before = rig.turns;
+    bool ran = rig_run_ready(rig_worker(), turns);
+    JZX_EXPECT_EQ(ran, rig.turns > before);
+    rig.trace[rig.turns] = '\0';
+    return rig.trace + before;
+}
+
+/* What a pass does before each turn, for tests that tick outside of one. */
+static inline void rig_begin_turn(void) {
+    rig_worker()->turn_flags = 0;
+}
+
+/* So much time passes, and a tick comes. */
+static inline void rig_tick(uint64_t after_ns) {
+    jzx__clock_advance(&rig.sched.clock, after_ns);
+    jzx__worker_tick(rig_worker());
+}
+
+#endif
