@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* A million idle actors: resident memory of the process for each, everything included. Each has
+ * handled a message, so that nothing which first use allocates is left out. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define WAVE 1000u /* actors that have a message at once */
+
+static double resident_bytes(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    BENCH_CHECK(file != NULL);
+    long all = 0;
+    long resident = 0;
+    BENCH_CHECK(fscanf(file, "%ld %ld", &all, &resident) == 2);
+    fclose(file);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    uint64_t sum = 0;
+    double before = resident_bytes();
+    double start = bench_now();
+    for (uint64_t i = 0; i < size; i++) {
+        bench_start(loop, bench_spawn(loop, bench_count, &sum), 0, 1);
+        if (i % WAVE == WAVE - 1)
+            bench_run_until_quiet(loop);
+    }
+    bench_run_until_quiet(loop);
+    run->seconds = bench_now() - start;
+    run->amount = resident_bytes() - before;
+    run->ops = size;
+    BENCH_CHECK_EQUAL(sum, size);
+    jzx_stats stats = {.size = sizeof stats};
+    BENCH_CHECK(jzx_loop_stats(loop, &stats) == JZX_OK);
+    BENCH_CHECK_EQUAL(stats.spawned - stats.exited, size);
+}
+
+const struct bench bench_memory = {
+    .name = "memory",
+    .op = "idle actor, of 1,000,000",
+    .checked = "messages handled, actors alive",
+    .batch = "1",
+    .run = run,
+    .size = 1000000,
+    .payload = 8,
+    .unit = BENCH_BYTES,
+    .floor_row = "memory",
+    .aim = 192,
+};
