@@ -29,6 +29,7 @@ JZX_INLINE bool jzx__worker_pass(struct jzx__worker *me, uint32_t turns_max, jzx
             break;
     }
     jzx__counter_add(&me->counters.turns, turns_max - me->pass_left);
+    me->pass_left = 0;
     return left != turns_max;
 }
 

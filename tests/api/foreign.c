@@ -142,7 +142,7 @@ static void *use_everything(void *arg) {
     return NULL;
 }
 
-JZX_TEST(other_threads_may_spawn_send_ask_and_stop, "X16", "C+fail", "X15") {
+JZX_TEST(other_threads_may_spawn_send_ask_and_stop, "X16", "C7", "C+fail", "X15") {
     struct shared shared = {.loop = fixture_loop()};
     struct recorder target = {0};
     shared.log.stop_at = 3;

@@ -265,6 +265,25 @@ JZX_TEST(request_stop_ends_every_actor_and_closes_the_loop, "C+loop", "C+fail", 
     fixture_destroy(loop);
 }
 
+static void stop_from_a_call(jzx_loop *loop, void *ctx) {
+    (void)ctx;
+    JZX_EXPECT_EQ(jzx_loop_request_stop(loop), JZX_OK);
+}
+
+JZX_TEST(turns_are_counted_whoever_stops_the_loop, "C+loop") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    for (int i = 0; i < 3; i++)
+        fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log)),
+                     1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(fixture_stats(loop).turns, 3);
+    assert_int_equal(jzx_loop_call(loop, stop_from_a_call, NULL), JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(fixture_stats(loop).turns, 3);
+    fixture_destroy(loop);
+}
+
 JZX_TEST(a_stop_before_run_ends_everything_in_run, "C+loop", "C+fail") {
     jzx_loop *loop = fixture_loop();
     struct recorder log = {0};
@@ -310,7 +329,7 @@ static jzx_behavior_result run_inside(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(run_inside_run_is_refused, "C+fail") {
+JZX_TEST(run_inside_run_is_refused, "C7", "C+fail") {
     jzx_loop *loop = fixture_loop();
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = run_inside));
     fixture_send(loop, id, 1);

@@ -17,9 +17,13 @@
 struct rig {
     struct jzx__sched sched;
     struct jzx__task tasks[RIG_TASK_COUNT];
+    struct {
+        _Alignas(64) struct jzx__node node;
+    } sent[RIG_TASK_COUNT];                   /* what another thread sends to each task */
     void (*on_turn)(struct jzx__task *task);  /* NULL: nothing */
     void (*on_freed)(struct jzx__task *task); /* NULL: nothing */
     uint32_t turns;
+    uint32_t taken; /* nodes that the turn which runs took in */
     char trace[RIG_TRACE_MAX + 1];
     char freed[RIG_TASK_COUNT + 1];
 };
@@ -49,14 +53,17 @@ static inline void rig_turn(struct jzx__worker *me, struct jzx__task *task, void
     JZX_EXPECT_EQ(me->turn_flags, 0);
     if (JZX_EXPECT(rig.turns < RIG_TRACE_MAX))
         rig.trace[rig.turns++] = rig_name(task);
+    rig.taken = 0;
+    if (jzx__inbox_list(jzx__task_inbox(task)) != NULL) {
+        for (struct jzx__node *node = jzx__task_take(task); node != NULL; node = node->next)
+            rig.taken++;
+    }
     if (rig.on_turn != NULL)
         rig.on_turn(task);
-    while (task->place == JZX__RUNNING) {
+    if (task->place == JZX__RUNNING) {
         uint64_t word = jzx__task_inbox(task);
-        if (jzx__inbox_list(word) != NULL)
-            jzx__task_take(task);
-        else
-            jzx__task_go_idle(task, word);
+        if (jzx__inbox_list(word) != NULL || !jzx__task_go_idle(task, word))
+            jzx__worker_requeue(me, task);
     }
 }
 
@@ -117,7 +124,9 @@ static inline void rig_spawn(const char *names) {
 /* What another thread does to make tasks ready. */
 static inline void rig_inject(const char *names) {
     for (; *names != '\0'; names++) {
-        if (jzx__task_nudge(rig_task(*names)) == JZX__PUSH_OK_INJECT)
+        struct jzx__node *node = &rig.sent[*names - 'a'].node;
+        node->weight = 1;
+        if (jzx__task_push(rig_task(*names), node, 1) == JZX__PUSH_OK_INJECT)
             jzx__task_inject(rig_task(*names));
     }
 }

@@ -73,7 +73,7 @@ JZX_TEST(without_memory_neither_the_worker_nor_another_thread_gets_a_block, "C17
 
 /* ---- threads ---- */
 
-#define THREAD_COUNT 6
+#define THREAD_COUNT 12
 
 static uint64_t rounds;
 

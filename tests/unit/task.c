@@ -62,14 +62,14 @@ static void expect_letters(struct jzx__node *node, uint32_t count) {
 JZX_TEST(the_inbox_word_keeps_list_count_and_bits_apart_at_their_extremes) {
     static const uintptr_t lists[] = {0, 64, 0x7FFFFFFFFFC0u, 0xFFFFFFFFFFC0u, 0xAAAAAAAAAA80u};
     static const uint32_t counts[] = {0, 1, (uint32_t)JZX__INBOX_COUNT_MAX};
-    static const uint64_t bits[] = {0, TOKEN, CLOSED, TOKEN | CLOSED};
+    const uint64_t all = TOKEN | CLOSED | JZX__INBOX_NUDGED;
     for (size_t l = 0; l < 5; l++) {
         for (size_t c = 0; c < 3; c++) {
-            for (size_t b = 0; b < 4; b++) {
-                uint64_t word = jzx__inbox_make((void *)lists[l], counts[c], bits[b]);
+            for (uint64_t bits = 0; bits <= all; bits++) {
+                uint64_t word = jzx__inbox_make((void *)lists[l], counts[c], bits);
                 JZX_EXPECT_EQ((uintptr_t)jzx__inbox_list(word), lists[l]);
                 JZX_EXPECT_EQ(jzx__inbox_count(word), counts[c]);
-                JZX_EXPECT_EQ(word & (TOKEN | CLOSED), bits[b]);
+                JZX_EXPECT_EQ(word & all, bits);
             }
         }
     }
@@ -352,6 +352,19 @@ JZX_TEST(nodes_are_popped_in_the_order_in_which_they_were_appended) {
     }
 }
 
+JZX_TEST(a_plain_node_counts_and_has_nothing_of_what_was_there_but_its_link) {
+    struct jzx__node node;
+    memset(&node, 0xFF, sizeof node);
+    struct jzx__node *link = node.next;
+    jzx__node_init_plain(&node, 0xABCDEF01u);
+    JZX_EXPECT(node.next == link);
+    JZX_EXPECT_EQ(node.generation, 0xABCDEF01u);
+    JZX_EXPECT_EQ(node.weight, 1);
+    JZX_EXPECT_EQ(node.lane, 0);
+    JZX_EXPECT_EQ(node.flags, 0);
+    JZX_EXPECT_EQ(node.size_class, 0);
+}
+
 JZX_TEST(a_node_is_plain_only_if_both_its_class_and_its_flags_are_zero) {
     struct jzx__node node;
     memset(&node, 0xFF, sizeof node); /* the other fields do not matter */
@@ -378,6 +391,8 @@ struct arena {
     uint64_t lives;                  /* after so many the pushers leave */
     uint64_t expected[PUSHER_COUNT]; /* the owner's: the next number of each pusher */
     uint64_t received;
+    _Atomic uint64_t wanted[PUSHER_COUNT]; /* requests, set before a nudge */
+    _Atomic uint64_t seen[PUSHER_COUNT];   /* what the owner has seen of them */
 };
 
 struct pusher {
@@ -506,13 +521,7 @@ static void turn(struct arena *arena) {
     JZX_EXPECT(!task->holds && task->place == JZX__IDLE);
 }
 
-/* Waits for an entry and gives the task a turn; at times a turn without one, as a local send does.
- */
-static void drive(struct arena *arena, struct jzx__rng *rng) {
-    if (jzx__rng_below(rng, 4) == 0) {
-        turn(arena);
-        return;
-    }
+static void wait_for_entry(struct arena *arena) {
     while (!pop_entry(arena)) {
         jzx__parker_announce(&arena->parker, JZX__SLEEPS_ON_FUTEX);
         if (jzx__mpsc_is_empty_seq_cst(&arena->inject))
@@ -520,6 +529,12 @@ static void drive(struct arena *arena, struct jzx__rng *rng) {
         jzx__parker_cancel(&arena->parker);
     }
     arena->task.holds = true;
+}
+
+/* Waits for an entry and gives the task a turn; at times one without, as a local send does. */
+static void drive(struct arena *arena, struct jzx__rng *rng) {
+    if (jzx__rng_below(rng, 4) != 0)
+        wait_for_entry(arena);
     turn(arena);
 }
 
@@ -576,4 +591,54 @@ JZX_TEST(a_task_that_closes_loses_no_letter_and_knows_whether_an_entry_is_left) 
     for (uint64_t i = 0; i < arena.lives; i++)
         live_and_close(&arena, pushers, &rng);
     join_pushers(pushers, threads);
+}
+
+/* Makes a request, nudges, and waits until it was seen, again and again. */
+static void *request(void *ctx) {
+    struct pusher *pusher = ctx;
+    struct arena *arena = pusher->arena;
+    uint32_t me = pusher->letters->pusher;
+    for (uint64_t i = 1; i <= pusher->count; i++) {
+        jzx__atomic_store_release(&arena->wanted[me], i);
+        if (jzx__task_nudge(&arena->task) == JZX__PUSH_OK_INJECT)
+            inject(arena);
+        while (jzx__atomic_load_acquire(&arena->seen[me]) < i)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* As a turn does: looks at the requests, and goes idle. Returns whether all were seen. */
+static bool turn_with_requests(struct arena *arena, uint64_t each) {
+    struct jzx__task *task = &arena->task;
+    bool all;
+    task->place = JZX__RUNNING;
+    do {
+        all = true;
+        for (uint32_t i = 0; i < PUSHER_COUNT; i++) {
+            uint64_t wanted = jzx__atomic_load_relaxed(&arena->wanted[i]);
+            jzx__atomic_store_release(&arena->seen[i], wanted);
+            all = all && wanted == each;
+        }
+    } while (!jzx__task_go_idle(task, word_of(task)));
+    return all;
+}
+
+JZX_TEST(a_request_that_is_followed_by_a_nudge_is_seen_however_it_meets_the_turn) {
+    struct arena arena;
+    struct pusher pushers[PUSHER_COUNT];
+    struct letter names[PUSHER_COUNT];
+    pthread_t threads[PUSHER_COUNT];
+    uint64_t each = jzx_test_rounds(5000, 300000);
+    arena_init(&arena, NO_LIMIT, 1);
+    for (uint32_t i = 0; i < PUSHER_COUNT; i++) {
+        names[i].pusher = i;
+        pushers[i] = (struct pusher){.arena = &arena, .letters = &names[i], .count = each};
+        assert_int_equal(pthread_create(&threads[i], NULL, request, &pushers[i]), 0);
+    }
+    do {
+        wait_for_entry(&arena); /* and never without: a request that is lost stays lost */
+    } while (!turn_with_requests(&arena, each));
+    for (uint32_t i = 0; i < PUSHER_COUNT; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
 }

@@ -50,7 +50,7 @@ JZX_TEST(an_entry_gives_its_token_to_the_owner_and_ends_a_hand_over) {
     JZX_EXPECT(task->holds);
     JZX_EXPECT(jzx__task_is_scheduled(task));
     JZX_EXPECT(jzx__worker_owns(rig_worker(), task));
-    JZX_EXPECT(jzx__task_inbox(task) & JZX__INBOX_TOKEN); /* nothing taken yet */
+    JZX_EXPECT(jzx__task_inbox(task) & JZX__INBOX_TOKEN);
     rig_close();
 }
 
@@ -67,11 +67,9 @@ JZX_TEST(an_entry_for_a_task_that_is_queued_queues_it_no_second_time) {
 
 JZX_TEST(the_inbox_stays_where_it_is_until_the_turn) {
     rig_open();
-    _Alignas(64) struct jzx__node node = {.weight = 1};
-    JZX_EXPECT_EQ(jzx__task_push(rig_task('a'), &node, 10), JZX__PUSH_OK_INJECT);
-    jzx__task_inject(rig_task('a'));
+    rig_inject("a");
     jzx__worker_drain_inject(rig_worker(), 1);
-    JZX_EXPECT(jzx__inbox_list(jzx__task_inbox(rig_task('a'))) == &node);
+    JZX_EXPECT(jzx__inbox_list(jzx__task_inbox(rig_task('a'))) == &rig.sent[0].node);
     JZX_EXPECT(rig_task('a')->head == NULL);
     rig_close();
 }
@@ -204,20 +202,19 @@ JZX_TEST(time_asleep_is_not_the_turns) {
     rig_close();
 }
 
-/* Two threads inject tasks of their own, each as soon as its last turn was seen. */
-#define ROUNDS_EACH_MIN 5000u
+/* Two threads send to a task each, as soon as what they sent before was taken. */
 
 struct injector {
     char name;
     uint64_t rounds;
-    _Atomic uint64_t done; /* turns of the task, written by the worker */
+    _Atomic uint64_t done; /* nodes that its task took, written by the worker */
 };
 
 static struct injector injectors[2] = {{.name = 'a'}, {.name = 'b'}};
 
-static void count_turn(struct jzx__task *task) {
-    struct injector *injector = &injectors[task - rig.tasks];
-    jzx__atomic_store_release(&injector->done, jzx__atomic_load_relaxed(&injector->done) + 1);
+static void count_taken(struct jzx__task *task) {
+    _Atomic uint64_t *done = &injectors[task - rig.tasks].done;
+    jzx__atomic_store_release(done, jzx__atomic_load_relaxed(done) + rig.taken);
     rig.turns = 0; /* no trace */
 }
 
@@ -234,9 +231,9 @@ static void *inject_round_after_round(void *ctx) {
 
 JZX_TEST(a_worker_that_sleeps_whenever_it_can_misses_no_entry) {
     pthread_t threads[2];
-    uint64_t rounds = jzx_test_rounds(ROUNDS_EACH_MIN, 300000);
+    uint64_t rounds = jzx_test_rounds(5000, 300000);
     rig_open();
-    rig.on_turn = count_turn;
+    rig.on_turn = count_taken;
     for (int i = 0; i < 2; i++) {
         injectors[i].rounds = rounds;
         injectors[i].done = 0;
@@ -252,7 +249,7 @@ JZX_TEST(a_worker_that_sleeps_whenever_it_can_misses_no_entry) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         JZX_EXPECT_EQ(injectors[i].done, rounds);
     }
-    JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.injected), 2 * rounds);
+    JZX_EXPECT(jzx__counter_get(&rig_worker()->counters.injected) <= 2 * rounds);
     rig_close();
 }
 
