@@ -36,7 +36,7 @@ static jzx_behavior_result produce(jzx_context *ctx, const jzx_message *msg) {
             return JZX_BEHAVIOR_OK;
         case ESCALATE: /* a full mailbox is an error here: whoever watches us decides */
             return JZX_BEHAVIOR_FAIL;
-        case WAIT_FOR_ROOM: /* no polling: one message comes when half the mailbox is free */
+        case WAIT_FOR_ROOM: /* no polling: one message comes when less than half is used */
             self->pauses++;
             jzx_send_when_room(ctx->loop, self->consumer, ctx->self);
             return JZX_BEHAVIOR_OK;

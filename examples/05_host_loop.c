@@ -33,12 +33,13 @@ int main(void) {
     while (jzx_loop_alive(loop)) {
         /* Nothing here needs a time-out; with timers, jzx_loop_next_deadline would give it. */
         if (poll(fds, 2, -1) < 0)
-            return 1;
+            continue; /* a signal */
         wakeups++;
         if (fds[1].revents & POLLIN) {
             char bytes[16];
             ssize_t got = read(input[0], bytes, sizeof bytes);
-            jzx_send_async(loop, counter, bytes, (size_t)got, BYTES);
+            if (got > 0)
+                jzx_send_async(loop, counter, bytes, (size_t)got, BYTES);
             if (total < 6 && write(input[1], "six...", 6) != 6)
                 return 1;
         }

@@ -39,7 +39,8 @@ typedef enum jzx_exit_reason {
 
 typedef enum jzx_stop_kind {
     JZX_STOP_AFTER_MESSAGE = 0, /* after the message that is being handled; the rest is dead */
-    JZX_STOP_AFTER_QUEUE = 1,   /* handle what was accepted before, refuse what comes now */
+    JZX_STOP_AFTER_QUEUE = 1,   /* refuse (JZX_ERR_NO_SUCH_ACTOR) from the moment the actor sees the
+                                 * request, handle what waits then; what is stashed is dead */
     JZX_STOP_KILL = 2           /* as after message, with reason JZX_EXIT_KILLED */
 } jzx_stop_kind;
 
@@ -54,7 +55,7 @@ typedef enum jzx_actor_status {
     JZX_ACTOR_INIT = 0, /* spawned, its init has not run */
     JZX_ACTOR_RUNNING = 1,
     JZX_ACTOR_STOPPING = 2, /* working off its queue, or ending after this message */
-    JZX_ACTOR_STOPPED = 3,  /* seen by its cleanup only: the id of an ended actor is stale */
+    JZX_ACTOR_STOPPED = 3,  /* in its cleanup only: the id of an ended actor is stale */
     JZX_ACTOR_FAILED = 4
 } jzx_actor_status;
 
@@ -63,7 +64,8 @@ typedef enum jzx_actor_status {
 typedef jzx_err (*jzx_init_fn)(jzx_context *ctx);
 
 /* Runs exactly once for every actor that was spawned, however it ends, even if its init failed or
- * never ran. The id is stale by then; ctx->self is still what it was. It may send and spawn. */
+ * never ran (let the state tell, if that matters). The id is stale by then; ctx->self is still
+ * what it was, and jzx_actor_info_get still answers for it. It may send and spawn. */
 typedef void (*jzx_cleanup_fn)(jzx_context *ctx, jzx_exit_reason reason);
 
 /* Longer names are JZX_ERR_INVALID_ARG. */
@@ -85,7 +87,8 @@ typedef struct jzx_spawn_opts {
     bool daemon; /* does not keep jzx_loop_run from returning */
 } jzx_spawn_opts;
 
-/* Options in place: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). */
+/* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use
+ * jzx_spawn_opts_init. */
 #define JZX_SPAWN_OPTS(...) ((jzx_spawn_opts){.size = sizeof(jzx_spawn_opts), __VA_ARGS__})
 
 /* What one actor looks like now. */

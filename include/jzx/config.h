@@ -64,7 +64,8 @@ typedef struct jzx_config {
     uint32_t max_async_drain;     /* actors woken by other threads that one look takes in */
 } jzx_config;
 
-/* A configuration in place: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). */
+/* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use
+ * jzx_config_init. */
 #define JZX_CONFIG(...) ((jzx_config){.size = sizeof(jzx_config), __VA_ARGS__})
 
 JZX_BEGIN_C

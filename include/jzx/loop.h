@@ -34,16 +34,18 @@ JZX_API jzx_err jzx_loop_run(jzx_loop *loop);
  * passed (at least one turn is taken; a turn is not cut short). Never sleeps. Errors as run. */
 JZX_API jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns);
 
-/* A descriptor for poll(2) that is readable whenever step has work. It belongs to the loop: do not
- * read or close it. Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG). */
+/* A descriptor for poll(2) that is readable exactly when step has work; never again once the loop
+ * was stopped and step has ended everything. It belongs to the loop: do not read or close it.
+ * Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG). */
 JZX_API int jzx_loop_fd(jzx_loop *loop);
 
 /* When step must be called at the latest: 0 if it has work now, JZX_NEVER if only a message from
  * another thread (see jzx_loop_fd) can bring some. Only on the thread that drives the loop. */
 JZX_API uint64_t jzx_loop_next_deadline(const jzx_loop *loop);
 
-/* True while run would not return: an actor lives that is no daemon, somebody holds the loop, or
- * something waits to be taken in. */
+/* True while run or step has something to do or to wait for: an actor lives that is no daemon,
+ * somebody holds the loop, something waits to be taken in, or a stop was requested and not yet
+ * carried out. Only on the thread that drives the loop. */
 JZX_API bool jzx_loop_alive(const jzx_loop *loop);
 
 /* Monotonic nanoseconds of this loop's clock. */
@@ -56,7 +58,8 @@ JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
 
 /* Closes the loop: run and step end soon (after the current turn if the call comes from inside
  * it); every actor ends with JZX_EXIT_SHUTDOWN, what waits becomes dead letters, later sends and
- * spawns are JZX_ERR_LOOP_CLOSED. Idempotent; may be called from a signal handler. */
+ * spawns are JZX_ERR_LOOP_CLOSED. Idempotent; may be called from a signal handler (which must be
+ * disarmed before the loop is destroyed). */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
 /* Has fn(loop, ctx) called on the thread that drives the loop, outside any actor's turn, in the

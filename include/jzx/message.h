@@ -29,7 +29,8 @@ typedef struct jzx_message {
 /* Tags from here on are the runtime's: a send with one is JZX_ERR_INVALID_ARG. */
 #define JZX_TAG_RESERVED 0xFFFF0000u
 
-/* The answer to jzx_send_when_room: try again now. sender is the actor that has room. No data. */
+/* The answer to jzx_send_when_room: try again now. sender is the actor that has room. No data.
+ * Others may have been told, too: if the mailbox is full again, ask again. */
 #define JZX_TAG_ROOM 0xFFFF0010u
 
 /* Payloads up to this length travel inside the message, without a second cache line. */
@@ -78,9 +79,10 @@ JZX_API void jzx_msg_free(jzx_loop *loop, void *data);
 JZX_API size_t jzx_msg_len(const void *data);
 
 /* Asks for one message (tag JZX_TAG_ROOM, sender target) to actor who as soon as less than half of
- * target's mailbox is used: at once if it is so now, and also when target ends. Each call that
- * returns JZX_OK yields exactly one such message, which no mailbox bound refuses. Any thread.
- * JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED,
+ * target's mailbox is used: at once if it is so now, and also when target ends. A thread that is
+ * no actor has no mailbox to be told in: it sends through an actor of its own, or tries again.
+ * Each call that returns JZX_OK yields exactly one such message, which no mailbox bound refuses.
+ * Any thread. JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED,
  * JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who);
 

@@ -13,18 +13,20 @@
 #include <stdint.h>
 
 typedef enum jzx_event_kind {
-    JZX_EVENT_LOOP_START = 1,
-    JZX_EVENT_LOOP_STOP = 2,
-    JZX_EVENT_ACTOR_START = 3,
-    JZX_EVENT_ACTOR_STOP = 4, /* reason normal, killed or shutdown */
-    JZX_EVENT_ACTOR_FAIL = 5, /* reason fail or panic */
+    JZX_EVENT_LOOP_START = 1,  /* at the first run or step, before anything else */
+    JZX_EVENT_LOOP_STOP = 2,   /* when the loop was stopped or is destroyed: the last event */
+    JZX_EVENT_ACTOR_START = 3, /* when the loop's thread sees it first */
+    JZX_EVENT_ACTOR_STOP = 4,  /* reason normal, killed or shutdown; calls on_actor_stop */
+    JZX_EVENT_ACTOR_FAIL = 5,  /* reason fail or panic; calls on_actor_stop as well */
     JZX_EVENT_ACTOR_RESTART = 6,
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
     JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
     JZX_EVENT_DEAD_LETTER = 9   /* an accepted message that nobody will handle */
 } jzx_event_kind;
 
-/* Valid during the callback. New kinds and fields may come at the end. */
+/* Valid during the callback. New kinds and fields may come at the end. A message that another
+ * thread sent and a policy dropped is reported at its actor's next turn, without sender, tag and
+ * len. */
 typedef struct jzx_event {
     jzx_event_kind kind;
     jzx_actor_id actor;     /* whom it is about; JZX_NOBODY for the loop */
@@ -48,7 +50,11 @@ typedef struct jzx_observer {
     void (*on_event)(void *ctx, const jzx_event *event); /* every kind, after its own callback */
 } jzx_observer;
 
-/* Counters since the loop was created. With all senders quiet these books balance:
+/* An observer in place, in C: &JZX_OBSERVER(.on_event = print). */
+#define JZX_OBSERVER(...) ((jzx_observer){.size = sizeof(jzx_observer), __VA_ARGS__})
+
+/* Counters since the loop was created, runtime messages (JZX_TAG_ROOM) among them. With all senders
+ * quiet these books balance:
  *   sends = accepted + refused_*        accepted = handled + dead + waiting
  * A refused send to an actor that is gone counts as a dead letter for statistics as well:
  *   dead_letters = dead + refused_no_actor */

@@ -46,6 +46,20 @@ static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct j
     }
 }
 
+/* What the inbox held: messages, late ones of older generations, requests for room. */
+static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes,
+                       jzx_actor_id id) {
+    while (nodes != NULL) {
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        node->next = NULL;
+        if (node->lane != JZX__LANE_ROOM && node->generation == jzx_id_generation(id))
+            bury_list(me, actor, node, id);
+        else
+            jzx__mailbox_file(me, actor, node); /* of another generation by now: not ours */
+    }
+}
+
 /* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      jzx_actor_id id) {
@@ -57,8 +71,7 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         cold->stash_count = 0;
         bury_list(me, actor, stash, id);
     }
-    /* The generation has moved on, so filing answers requests for room and buries the rest. */
-    jzx__mailbox_file(me, actor, inbox);
+    bury_inbox(me, actor, inbox, id);
     jzx__mailbox_tell_waiters(me, actor, true);
 }
 

@@ -43,6 +43,12 @@ static void fill(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_inf
 static jzx_err fill_by_id(struct jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info) {
     struct jzx__worker *me = &loop->sched.worker;
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
+    const struct jzx__turn *turn = me->turn;
+    if (actor == NULL && turn != NULL && turn->ctx.self == id) { /* from its own cleanup */
+        fill(me, turn->actor, info);
+        info->id = id;
+        return JZX_OK;
+    }
     if (actor == NULL)
         return jzx__mailbox_gone(loop);
     if (jzx__worker_owns(me, &actor->task)) {

@@ -44,6 +44,9 @@ static bool start(struct jzx__worker *me, struct jzx__turn *turn) {
         keep_state(turn, actor);
     }
     if (err != JZX_OK) {
+        jzx__log(&me->sched->log, JZX_LOG_WARN, "actor %u.%u: its init returned %s",
+                 jzx_id_index(turn->ctx.self), jzx_id_generation(turn->ctx.self),
+                 jzx_err_name(err));
         jzx__actor_end(me, actor, JZX_EXIT_FAIL);
         return false;
     }

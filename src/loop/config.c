@@ -35,8 +35,10 @@ void jzx_config_init(jzx_config *config) {
 static const char *wrong_field(const jzx_config *config) {
     if (config->size != sizeof *config)
         return "size";
-    if ((config->allocator.alloc == NULL) != (config->allocator.free == NULL))
-        return "allocator";
+    if ((config->allocator.alloc == NULL) != (config->allocator.free == NULL) ||
+        (config->allocator.alloc == jzx__allocator_default.alloc) !=
+            (config->allocator.free == jzx__allocator_default.free))
+        return "allocator"; /* both, or none */
     if ((unsigned)config->log.level > JZX_LOG_DEBUG)
         return "log";
     if (config->max_actors > JZX_ACTORS_MAX && config->max_actors != JZX_UNLIMITED)

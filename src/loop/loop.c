@@ -97,14 +97,22 @@ static void emit_loop(struct jzx_loop *loop, jzx_event_kind kind) {
     jzx__observer_emit(&loop->observer, &event);
 }
 
+/* The start event, before any other event. */
+static void announce_loop(struct jzx_loop *loop) {
+    if (!loop->started)
+        emit_loop(loop, JZX_EVENT_LOOP_START);
+    loop->started = true;
+}
+
 /* After stop is set: makes the waiting calls, then ends every actor that was taken in. */
 static void end_all(struct jzx_loop *loop, struct jzx__worker *me) {
+    announce_loop(loop);
     do {
         jzx__worker_drain_inject(me, UINT32_MAX);
         run_calls(loop, me);
         end_all_actors(loop, me);
     } while (jzx__worker_has_work(me));
-    if (loop->started && !loop->ended)
+    if (!loop->ended)
         emit_loop(loop, JZX_EVENT_LOOP_STOP);
     loop->ended = true;
 }
@@ -122,8 +130,9 @@ static bool has_untaken(const struct jzx__worker *me) {
 }
 
 bool jzx_loop_alive(const jzx_loop *loop) {
-    return loop != NULL && !jzx__sched_is_stopped(&loop->sched) &&
-           (holds_of(loop) != 0 || jzx__loop_live(loop) != 0 || has_untaken(&loop->sched.worker));
+    return loop != NULL && !loop->ended &&
+           (jzx__sched_is_stopped(&loop->sched) || holds_of(loop) != 0 ||
+            jzx__loop_live(loop) != 0 || has_untaken(&loop->sched.worker));
 }
 
 static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
@@ -137,9 +146,7 @@ static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
     }
     jzx__parker_cancel(&loop->sched.worker.parker);
     jzx__worker_resume(&loop->sched.worker);
-    if (!loop->started)
-        emit_loop(loop, JZX_EVENT_LOOP_START);
-    loop->started = true;
+    announce_loop(loop);
     return JZX_OK;
 }
 
@@ -154,7 +161,10 @@ static void finish(struct jzx_loop *loop, const struct jzx__drive *drive) {
     struct jzx__worker *me = &loop->sched.worker;
     if (jzx__sched_is_stopped(&loop->sched))
         end_all(loop, me);
-    jzx__worker_settle_fd(me);
+    if (loop->ended)
+        jzx__parker_clear_fd(&me->parker); /* nothing will ever come again */
+    else
+        jzx__worker_settle_fd(me);
     jzx__loop_leave(loop, drive);
 }
 
@@ -164,11 +174,9 @@ jzx_err jzx_loop_run(jzx_loop *loop) {
     if (err != JZX_OK)
         return err;
     struct jzx__worker *me = &loop->sched.worker;
-    for (;;) {
+    while (!jzx__sched_is_stopped(&loop->sched)) {
         uint32_t holds = holds_of(loop);
         bool ran = pass(loop, me, me->sched->turns_per_pass);
-        if (jzx__sched_is_stopped(&loop->sched))
-            break;
         if (holds == 0 && jzx__loop_live(loop) == 0 && !has_untaken(me))
             break;
         if (!ran && !jzx__worker_has_work(me))
@@ -186,10 +194,11 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     struct jzx__worker *me = &loop->sched.worker;
     /* With a deadline the clock is looked at after each turn. */
     uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;
-    do {
+    while (!jzx__sched_is_stopped(&loop->sched) && jzx__worker_has_work(me)) {
         pass(loop, me, turns_max);
-    } while (!jzx__sched_is_stopped(&loop->sched) && jzx__worker_has_work(me) &&
-             (deadline_ns == JZX_NEVER || jzx_loop_now(loop) < deadline_ns));
+        if (deadline_ns != JZX_NEVER && jzx_loop_now(loop) >= deadline_ns)
+            break;
+    }
     finish(loop, &drive);
     return JZX_OK;
 }
@@ -203,14 +212,17 @@ int jzx_loop_fd(jzx_loop *loop) {
     if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
     int fd = jzx__parker_open_fd(&loop->sched.worker.parker);
-    if (fd >= 0 && !drive.nested)
+    if (fd >= 0 && !drive.nested && !loop->ended)
         jzx__worker_settle_fd(&loop->sched.worker);
     jzx__loop_leave(loop, &drive);
     return fd >= 0 ? fd : (int)JZX_ERR_IO_REG_FAILED;
 }
 
 uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
-    return loop != NULL && jzx__worker_has_work(&loop->sched.worker) ? 0 : JZX_NEVER;
+    if (loop == NULL || loop->ended)
+        return JZX_NEVER;
+    bool has_work = jzx__worker_has_work(&loop->sched.worker);
+    return has_work || jzx__sched_is_stopped(&loop->sched) ? 0 : JZX_NEVER;
 }
 
 uint64_t jzx_loop_now(const jzx_loop *loop) {

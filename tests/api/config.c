@@ -80,6 +80,15 @@ JZX_TEST(check_names_the_wrong_field_and_create_refuses_it, "X24", "C16", "C+fai
     assert_string_equal(field, "untouched");
 }
 
+JZX_TEST(one_hook_alone_is_refused_however_the_configuration_was_made, "X24", "C16") {
+    jzx_config config;
+    const char *field = NULL;
+    jzx_config_init(&config);
+    config.allocator.alloc = some_alloc; /* and free is still the default's */
+    assert_int_equal(jzx_config_check(&config, &field), JZX_ERR_INVALID_ARG);
+    assert_string_equal(field, "allocator");
+}
+
 JZX_TEST(create_without_memory_is_null, "C16", "C17", "C+fail") {
     assert_null(jzx_loop_create(&JZX_CONFIG(.allocator = {some_alloc, fixture_allocator().free})));
 }

@@ -67,8 +67,14 @@ static void life_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
     life->reason = reason;
     life->state_at_cleanup = ctx->state;
     life->self_at_cleanup = ctx->self;
-    /* The id is stale by now. */
+    /* The id is stale by now, and only this call can still ask about it. */
     JZX_EXPECT(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, 1) != JZX_OK);
+    jzx_actor_info info = {.size = sizeof info};
+    bool failed = reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC;
+    JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, ctx->self, &info), JZX_OK);
+    JZX_EXPECT_EQ(info.id, ctx->self);
+    JZX_EXPECT_EQ(info.status, failed ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED);
+    JZX_EXPECT_EQ(strcmp(info.name, "life"), 0);
 }
 
 #define LIFE_OPTS(life)                                                                            \

@@ -121,6 +121,25 @@ JZX_TEST(the_descriptor_is_readable_exactly_when_step_has_work, "C+loop") {
     fixture_destroy(loop);
 }
 
+JZX_TEST(the_descriptor_is_quiet_once_a_stopped_loop_has_ended_everything, "C+loop") {
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    int fd = jzx_loop_fd(loop);
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_loop_request_stop(loop), JZX_OK);
+    assert_true(is_readable(fd)); /* step has to end the actor */
+    assert_true(jzx_loop_alive(loop));
+    assert_true(jzx_loop_next_deadline(loop) == 0);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_false(is_readable(fd)); /* or a host would spin for ever */
+    assert_false(jzx_loop_alive(loop));
+    assert_true(jzx_loop_next_deadline(loop) == JZX_NEVER);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_ERR_LOOP_CLOSED);
+    assert_false(is_readable(fd));
+    fixture_destroy(loop);
+}
+
 JZX_TEST(a_descriptor_asked_for_late_shows_work_that_waits, "C+loop") {
     jzx_loop *loop = fixture_loop();
     struct recorder log = {0};
@@ -292,6 +311,8 @@ JZX_TEST(a_stop_before_run_ends_everything_in_run, "C+loop", "C+fail") {
     assert_int_equal(jzx_loop_request_stop(loop), JZX_OK);
     assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 1), JZX_ERR_LOOP_CLOSED);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(log.count, 0); /* no turn was taken */
+    assert_int_equal(fixture_stats(loop).dead, 1);
     assert_int_equal(jzx_loop_run(loop), JZX_ERR_LOOP_CLOSED);
     fixture_destroy(loop);
 }

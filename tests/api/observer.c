@@ -76,6 +76,43 @@ JZX_TEST(every_event_comes_once_and_in_order, "C14", "C15", "X24") {
     assert_string_equal(trace.text, "(2) ");
 }
 
+static void expect_names(void *ctx, const jzx_event *event) {
+    uint32_t *letters = ctx;
+    if (event->kind == JZX_EVENT_DEAD_LETTER) {
+        ++*letters;
+        JZX_EXPECT(event->name != NULL && strcmp(event->name, "stillborn") == 0);
+    }
+}
+
+static jzx_err refuse_to_live(jzx_context *ctx) {
+    (void)ctx;
+    return JZX_ERR_UNKNOWN;
+}
+
+JZX_TEST(dead_letters_carry_the_name_of_their_actor, "C14", "X14") {
+    jzx_loop *loop = fixture_loop();
+    uint32_t letters = 0;
+    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = expect_names), &letters),
+                     JZX_OK);
+    jzx_actor_id id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = do_as_tagged, .init = refuse_to_live,
+                                            .name = "stillborn"));
+    fixture_send(loop, id, 5);
+    fixture_send(loop, id, 6);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(letters, 2);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(the_loops_own_events_enclose_all_others, "C14") {
+    jzx_loop *loop = fixture_loop();
+    struct trace trace = {0};
+    assert_int_equal(jzx_loop_set_observer(loop, &all_callbacks, &trace), JZX_OK);
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = do_as_tagged));
+    assert_int_equal(jzx_loop_destroy(loop), JZX_OK); /* it never ran */
+    assert_string_equal(trace.text, "(1) start0 (3) stop0:4 (4) (2) ");
+}
+
 JZX_TEST(callbacks_may_be_missing, "C15") {
     jzx_loop *loop = fixture_loop();
     jzx_observer none = {.size = sizeof none};
