@@ -229,7 +229,7 @@ static void *spawn_again_and_again(void *arg) {
 
 JZX_TEST(a_late_sender_never_reaches_the_next_actor_of_a_slot, "C6", "X16", "X14", "C+inv") {
     churn.loop = fixture_loop_with(&JZX_CONFIG(.max_actors = SLOTS));
-    churn.rounds = (uint32_t)jzx_test_rounds(3000, 100000);
+    churn.rounds = (uint32_t)jzx_test_rounds(3000, 20000);
     assert_int_equal(jzx_loop_hold(churn.loop), JZX_OK); /* at times nobody lives; stop ends it */
     for (int i = 0; i < SLOTS; i++)
         churn.ids[i] = fixture_spawn(churn.loop, &JZX_SPAWN_OPTS(.behavior = ignore_room));
@@ -278,7 +278,7 @@ static void *send_and_kill(void *arg) {
 
 JZX_TEST(a_request_to_end_is_never_lost, "X16", "C27") {
     struct victims victims = {.loop = fixture_loop(),
-                              .count = (uint32_t)jzx_test_rounds(3000, 100000)};
+                              .count = (uint32_t)jzx_test_rounds(3000, 20000)};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
         assert_int_equal(jzx_loop_hold(victims.loop), JZX_OK);
