@@ -46,9 +46,11 @@ typedef enum jzx_stop_kind {
 
 /* What a full mailbox does with one more message. */
 typedef enum jzx_on_full {
-    JZX_FULL_REFUSE = 0,      /* the send returns JZX_ERR_MAILBOX_FULL */
-    JZX_FULL_DROP_OLDEST = 1, /* the oldest waiting message becomes a dead letter */
-    JZX_FULL_DROP_NEW = 2     /* the new message becomes a dead letter */
+    JZX_FULL_REFUSE = 0, /* the send returns JZX_ERR_MAILBOX_FULL */
+    JZX_FULL_DROP_OLDEST =
+        1,                /* the oldest waiting message becomes a dead letter; what other threads
+                               * send may exceed the bound until the actor's next message */
+    JZX_FULL_DROP_NEW = 2 /* the new message becomes a dead letter */
 } jzx_on_full;
 
 typedef enum jzx_actor_status {
@@ -102,7 +104,8 @@ typedef struct jzx_actor_info {
     uint32_t stashed;
     uint32_t mailbox_cap;
     uint32_t current_tag; /* of the message that is being handled, else 0 */
-    size_t memory_bytes;  /* of the runtime: the actor and what waits for it */
+    size_t memory_bytes;  /* of the runtime: the actor and what waits for it; an estimate for what
+                           * other threads sent and it has not taken in */
 } jzx_actor_info;
 
 JZX_BEGIN_C
@@ -122,11 +125,13 @@ JZX_API jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind ki
 /* As jzx_actor_stop after the message, with reason JZX_EXIT_FAIL. */
 JZX_API jzx_err jzx_actor_fail(jzx_loop *loop, jzx_actor_id id);
 
-/* The behaviour for the messages after this one. JZX_ERR_INVALID_ARG if behavior is NULL. */
+/* The behaviour for the messages after this one. JZX_ERR_INVALID_ARG if behavior is NULL,
+ * JZX_ERR_NO_SUCH_ACTOR from a cleanup. */
 JZX_API jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior);
 
 /* Puts the message that is being handled aside. It counts as waiting, not as handled, until
  * jzx_unstash brings it back. JZX_ERR_MAILBOX_FULL when stash_cap messages are aside;
+ * JZX_ERR_NO_MEMORY;
  * JZX_ERR_INVALID_ARG if msg is not the message of this call, or was taken or stashed already. */
 JZX_API jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg);
 
@@ -140,7 +145,8 @@ JZX_API bool jzx_turn_spent(const jzx_context *ctx);
 
 /* Fills *info. Only on the thread that drives the loop, from its callbacks or between two calls of
  * run or step; elsewhere while it runs: JZX_ERR_ACTOR_NOT_LOCAL (use jzx_loop_call).
- * JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_INVALID_ARG. Its cost is bounded by the actor's mailbox. */
+ * JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_INVALID_ARG. Its cost is bounded by the
+ * actor's mailbox. */
 JZX_API jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info);
 
 /* Walks over the living actors: start with *cursor = 0, call until JZX_ERR_NO_SUCH_ACTOR. Spawns

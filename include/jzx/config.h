@@ -27,7 +27,8 @@
 #define JZX_ACTORS_MAX 4294967040u
 
 /* Where all memory of a loop comes from. Both functions or none (malloc and free) must be set.
- * They are called from every thread that uses the loop, at times from several at once. */
+ * They are called from every thread that uses the loop, at times from several at once, and must not
+ * call into the library. */
 typedef struct jzx_allocator {
     /* Returns size bytes, aligned for any type, or NULL. size is never 0. */
     void *(*alloc)(void *ctx, size_t size);

@@ -52,14 +52,15 @@ JZX_API bool jzx_loop_alive(const jzx_loop *loop);
 JZX_API uint64_t jzx_loop_now(const jzx_loop *loop);
 
 /* Between hold and release run goes on without actors: for threads that will still send or spawn.
- * JZX_ERR_INVALID_ARG for a release without a hold. */
+ * JZX_ERR_INVALID_ARG for a release without a hold, JZX_ERR_LOOP_CLOSED for a hold after a stop. */
 JZX_API jzx_err jzx_loop_hold(jzx_loop *loop);
 JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
 
 /* Closes the loop: run and step end soon (after the current turn if the call comes from inside
  * it); every actor ends with JZX_EXIT_SHUTDOWN, what waits becomes dead letters, later sends and
- * spawns are JZX_ERR_LOOP_CLOSED. Idempotent; may be called from a signal handler (which must be
- * disarmed before the loop is destroyed). */
+ * spawns are JZX_ERR_LOOP_CLOSED (a send inside the turn that asked for the stop may still be
+ * accepted, and is a dead letter then). Idempotent; may be called from a signal handler (which
+ * must be disarmed before the loop is destroyed). */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
 /* Has fn(loop, ctx) called on the thread that drives the loop, outside any actor's turn, in the

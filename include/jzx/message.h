@@ -79,11 +79,12 @@ JZX_API void jzx_msg_free(jzx_loop *loop, void *data);
 JZX_API size_t jzx_msg_len(const void *data);
 
 /* Asks for one message (tag JZX_TAG_ROOM, sender target) to actor who as soon as less than half of
- * target's mailbox is used: at once if it is so now, and also when target ends. A thread that is
- * no actor has no mailbox to be told in: it sends through an actor of its own, or tries again.
- * Each call that returns JZX_OK yields exactly one such message, which no mailbox bound refuses.
- * Any thread. JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED,
- * JZX_ERR_NO_MEMORY. */
+ * target's mailbox is used: at once if it is so now, and also when target ends. Asked for by a
+ * thread that does not drive the loop, it comes when what waited before the request was handled. A
+ * thread that is no actor has no mailbox to be told in: it sends through an actor of its own, or
+ * tries again. Each call that returns JZX_OK yields exactly one such message, which no mailbox
+ * bound refuses. Any thread. JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who),
+ * JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who);
 
 JZX_END_C

@@ -55,7 +55,6 @@ struct jzx__turn {
     struct jzx__actor *actor;
     struct jzx__message *current; /* being handled; NULL once taken or stashed */
     uint32_t current_tag;
-    uint64_t handled; /* in this pass, not counting the turn that runs */
 };
 
 static inline struct jzx__actor *jzx__actor_of(struct jzx__task *task) {

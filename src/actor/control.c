@@ -15,22 +15,30 @@ static bool set_want(struct jzx__actor *actor, uint32_t generation, uint32_t wan
     return true;
 }
 
+/* After a request met CLOSED: false if it was in time all the same. An owner without OUT is alive
+ * and works its queue off, so it will see the bit. With OUT and another generation the actor has
+ * ended since the bit was set. With OUT and the same one a guessed id named a free slot. */
+static bool was_in_vain(struct jzx__actor *actor, uint32_t generation) {
+    /* acquire: pairs with the release in make_stale; the generation was raised before */
+    if ((jzx__atomic_load_acquire(&actor->task.owner) & JZX__OWNER_OUT) == 0)
+        return false;
+    /* relaxed: see above */
+    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
+    return jzx__state_generation(state) == generation;
+}
+
 static jzx_err request_remote(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t generation,
                               uint32_t want) {
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
     if (!set_want(actor, generation, want))
         return JZX_ERR_NO_SUCH_ACTOR;
-    switch (jzx__task_nudge(&actor->task)) {
-    case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task); return JZX_OK;
-    case JZX__PUSH_CLOSED:
-        /* relaxed: an owner without OUT means alive and working its queue off: it will see the bit.
-         * With OUT it has ended, or a guessed id named a free slot */
-        if (jzx__atomic_load_relaxed(&actor->task.owner) & JZX__OWNER_OUT)
-            return jzx__mailbox_gone(loop);
-        return JZX_OK;
-    default: return JZX_OK;
-    }
+    enum jzx__push_result result = jzx__task_nudge(&actor->task);
+    if (result == JZX__PUSH_OK_INJECT)
+        jzx__task_inject(&actor->task);
+    if (result == JZX__PUSH_CLOSED && was_in_vain(actor, generation))
+        return jzx__mailbox_gone(loop);
+    return JZX_OK;
 }
 
 static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {

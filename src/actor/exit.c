@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How an actor ends, in one place and once (R12).
  *
- * The order: its id becomes stale; its mailbox closes; what waited becomes dead letters; who
+ * The order: its mailbox closes; its id becomes stale; what waited becomes dead letters; who
  * waited for room is told; its cleanup runs; the observer hears of it; its memory and its slot are
  * free. From the first step on no message can reach it, so its cleanup is the last that anybody
  * hears of its state. */
@@ -14,6 +14,7 @@ static bool is_failure(jzx_exit_reason reason) {
 }
 
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor) {
+    JZX_ASSERT_OWNER(me);
     if (actor->task.care & JZX__CARE_DRAIN)
         return;
     actor->task.status = JZX_ACTOR_STOPPING;
@@ -22,18 +23,28 @@ void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor) {
     jzx__mailbox_file(me, actor, jzx__task_close(&actor->task, &entry_left));
 }
 
-/* Makes the id stale: sends and requests that come later do not find the actor. Plain stores are
- * enough: a request that races with them sets its bit before, and is forgotten with the actor, or
- * fails after. */
-static void make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id) {
+/* Makes the id stale: sends and requests that come later do not find the actor. The mailbox is
+ * closed already, so a guessed id of the next generation meets CLOSED. Returns the refusals of
+ * other threads that the observer has not heard of. */
+static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id) {
     uint32_t next = jzx_id_generation(id) + 1; /* 0 after the last one: the slot is retired */
     /* release: pairs with the acquire in lookup */
     jzx__atomic_store_release(&actor->task.id, jzx_make_id(next, jzx_id_index(id)));
-    /* release: pairs with the exchange in set_want and note_full, which compare the generation */
-    jzx__atomic_store_release(&actor->task.state, jzx__state_make(next));
-    /* relaxed: takes the slot out of this thread's fast path, under the token or with it closed
-     * below; a guessed id of the next generation then meets CLOSED */
-    jzx__atomic_store_relaxed(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_OUT);
+    uint32_t fulls = 0;
+    if (!jzx__observer_is_set(&jzx__loop_of(me)->observer)) {
+        /* release: pairs with the exchange in set_want and note_full, which compare the generation.
+         * A request that races with it is forgotten with the actor */
+        jzx__atomic_store_release(&actor->task.state, jzx__state_make(next));
+    } else {
+        /* pairs with the exchange in note_full: what it counted before is reported, later it fails
+         */
+        uint64_t state = jzx__atomic_exchange_acq_rel(&actor->task.state, jzx__state_make(next));
+        fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
+    }
+    /* release: pairs with the acquire in was_in_vain. Takes the slot out of this thread's fast
+     * path */
+    jzx__atomic_store_release(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_OUT);
+    return fulls;
 }
 
 static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes,
@@ -103,8 +114,9 @@ static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor, jzx_a
 
 /* Everything that the end of an ordinary actor, which nobody watches, does not need. */
 static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
-                                       struct jzx__node *inbox, jzx_actor_id id,
+                                       struct jzx__node *inbox, uint32_t fulls, jzx_actor_id id,
                                        jzx_exit_reason reason) {
+    jzx__mailbox_report_fulls(me, actor, id, fulls);
     actor->task.status = is_failure(reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
     bury_all(me, actor, inbox, id);
     call_cleanup(me, actor, id, reason);
@@ -116,18 +128,19 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
 }
 
 void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
+    JZX_ASSERT_OWNER(me);
     JZX_ASSERT(actor->task.place < JZX__IN_SPAWNED);
     struct jzx_loop *loop = jzx__loop_of(me);
     jzx_actor_id id = jzx__actor_id(actor);
     bool entry_left;
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
-    make_stale(me, actor, id);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
+    uint32_t fulls = make_stale(me, actor, id);
     if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || actor->task.cold != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason)))
-        end_with_ceremony(me, actor, inbox, id, reason);
+        end_with_ceremony(me, actor, inbox, fulls, id, reason);
     if (!actor->task.daemon)
         loop->local_live--;
     jzx__counter_add(&me->counters.exited, 1);

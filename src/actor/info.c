@@ -40,27 +40,33 @@ static void fill(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_inf
     }
 }
 
+/* False if the slot has no living actor. */
+static bool show(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_info *info) {
+    struct jzx__worker *me = &loop->sched.worker;
+    if (jzx__worker_owns(me, &actor->task)) {
+        fill(me, actor, info);
+        return true;
+    }
+    if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
+        return false;
+    /* Spawned by another thread and not taken in yet: there is nothing to see but that it lives. */
+    *info = (jzx_actor_info){.size = sizeof *info, .status = JZX_ACTOR_INIT};
+    info->id = jzx__actor_id(actor);
+    info->mailbox_cap = jzx__actor_cap(actor);
+    info->memory_bytes = sizeof *actor;
+    return true;
+}
+
 static jzx_err fill_by_id(struct jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info) {
     struct jzx__worker *me = &loop->sched.worker;
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
     const struct jzx__turn *turn = me->turn;
-    if (actor == NULL && turn != NULL && turn->ctx.self == id) { /* from its own cleanup */
-        fill(me, turn->actor, info);
-        info->id = id;
-        return JZX_OK;
-    }
-    if (actor == NULL)
+    if (actor != NULL)
+        return show(loop, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
+    if (turn == NULL || turn->ctx.self != id)
         return jzx__mailbox_gone(loop);
-    if (jzx__worker_owns(me, &actor->task)) {
-        fill(me, actor, info);
-        return JZX_OK;
-    }
-    if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
-        return jzx__mailbox_gone(loop);
-    /* Spawned by another thread and not taken in yet: there is nothing to see but that it lives. */
-    *info = (jzx_actor_info){.size = sizeof *info, .id = id, .status = JZX_ACTOR_INIT};
-    info->mailbox_cap = jzx__actor_cap(actor);
-    info->memory_bytes = sizeof *actor;
+    fill(me, turn->actor, info); /* it asks from its own cleanup */
+    info->id = id;
     return JZX_OK;
 }
 
@@ -97,10 +103,8 @@ jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
     uint64_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (; err != JZX_OK && *cursor < minted; ++*cursor) {
         struct jzx__actor *actor = jzx__table_slot(&loop->table, (uint32_t)*cursor);
-        if (jzx__worker_owns(&loop->sched.worker, &actor->task)) {
-            fill(&loop->sched.worker, actor, info);
+        if (show(loop, actor, info))
             err = JZX_OK;
-        }
     }
     jzx__loop_leave(loop, &drive);
     return err;

@@ -11,6 +11,7 @@ static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx_
 static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id) {
     if (!jzx__observer_is_set(&loop->observer))
         return;
+    jzx__actor_announce(loop, actor); /* no event of an actor comes before its start */
     jzx_event event = {.kind = JZX_EVENT_MAILBOX_FULL, .actor = id, .name = jzx__actor_name(actor)};
     jzx__observer_emit(&loop->observer, &event);
 }
@@ -32,9 +33,9 @@ static void note_full(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t 
         jzx__task_inject(&actor->task);
 }
 
-void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, uint32_t fulls) {
+void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
+                               uint32_t fulls) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    jzx_actor_id id = jzx__actor_id(actor);
     bool dropped = jzx__actor_on_full(actor) != JZX_FULL_REFUSE;
     for (uint32_t i = 0; i < fulls; i++) {
         emit_full(loop, actor, id);
@@ -115,24 +116,39 @@ static void drop_oldest(struct jzx__worker *me, struct jzx__actor *actor) {
     jzx__message_bury(loop, me, oldest, id, jzx__actor_name(actor));
 }
 
-void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
-    uint32_t generation = jzx_id_generation(jzx__actor_id(actor));
+/* What is not for the mailbox: requests for room, messages to older generations. Calls out. */
+static void answer_others(struct jzx__worker *me, struct jzx__actor *actor,
+                          struct jzx__node *nodes) {
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
-        if (node->lane == JZX__LANE_ROOM) {
-            /* A waiter of an older generation is told at once: its target has ended. */
-            if (node->generation == generation)
-                add_waiter(me, actor, node);
-            else
-                tell_waiter(me, jzx__message_of(node), id_of_node(actor, node));
-        } else if (node->generation == generation) {
+        jzx_actor_id id = id_of_node(actor, node);
+        if (node->lane != JZX__LANE_ROOM)
+            jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id, NULL);
+        else if (id == jzx__actor_id(actor))
+            add_waiter(me, actor, node);
+        else
+            tell_waiter(me, jzx__message_of(node), id); /* its target has ended */
+    }
+}
+
+void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
+    JZX_ASSERT_OWNER(me);
+    uint32_t generation = jzx_id_generation(jzx__actor_id(actor));
+    struct jzx__node *others = NULL;
+    struct jzx__node **others_tail = &others;
+    while (nodes != NULL) { /* nothing calls out before all are in: order (B3) */
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        if (node->lane != JZX__LANE_ROOM && node->generation == generation) {
             jzx__task_append(&actor->task, node, node->weight);
         } else {
-            jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id_of_node(actor, node),
-                              NULL);
+            *others_tail = node;
+            others_tail = &node->next;
         }
     }
+    *others_tail = NULL;
+    answer_others(me, actor, others);
     if (jzx__actor_on_full(actor) == JZX_FULL_DROP_OLDEST) {
         while (actor->task.pending > jzx__actor_cap(actor))
             drop_oldest(me, actor); /* B4 */
@@ -169,20 +185,33 @@ static JZX_COLD jzx_err deliver_full(struct jzx__worker *me, struct jzx__actor *
     return JZX_ERR_MAILBOX_FULL;
 }
 
+/* A runtime message behind what other threads sent: taking that in would loosen the bound (B2), so
+ * it joins them. Whoever holds the token makes the actor ready. */
+static jzx_err queue_behind(struct jzx__worker *me, struct jzx__actor *actor,
+                            struct jzx__message *message) {
+    enum jzx__push_result result = jzx__task_push(&actor->task, &message->node, 0);
+    JZX_ASSERT(result ==
+               JZX__PUSH_OK); /* I2: only this thread takes the list or clears the token */
+    jzx__counter_add(&me->counters.accepted, 1);
+    return JZX_OK;
+}
+
 /* The owner's thread, with something in the inbox or at the bound (R1). */
 jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *actor,
                                   struct jzx__message *message) {
     struct jzx__task *task = &actor->task;
+    bool counts = message->node.weight != 0;
     uint64_t word = jzx__task_inbox(task);
     for (;;) {
         if (word & JZX__INBOX_CLOSED)
             return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-        bool full = message->node.weight != 0 &&
-                    task->pending + jzx__inbox_count(word) >= jzx__actor_cap(actor);
-        if (full && jzx__actor_on_full(actor) == JZX_FULL_REFUSE)
+        bool full = counts && task->pending + jzx__inbox_count(word) >= jzx__actor_cap(actor);
+        if (full && jzx__actor_on_full(actor) != JZX_FULL_DROP_OLDEST)
             return deliver_full(me, actor, message); /* B1: nothing was taken */
         if (jzx__inbox_list(word) == NULL)
             break;
+        if (!counts)
+            return queue_behind(me, actor, message);
         uint64_t left = task->holds ? 0 : JZX__INBOX_TOKEN;
         /* acquire: pairs with push, the nodes are visible. release: pairs with the next push that
          * finds no token. On the word that was read, so that the sum above is exact (B1) */
@@ -192,7 +221,7 @@ jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *act
             break;
         }
     }
-    if (message->node.weight != 0 && task->pending >= jzx__actor_cap(actor))
+    if (counts && task->pending >= jzx__actor_cap(actor))
         return deliver_full(me, actor, message);
     jzx__mailbox_append(me, actor, message);
     return JZX_OK;
@@ -243,7 +272,8 @@ jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who
     request->node.generation = jzx_id_generation(target);
     request->node.weight = 0;
     request->node.lane = JZX__LANE_ROOM;
-    if (jzx__worker_owns(me, &actor->task)) {
+    if (jzx__worker_owns(me, &actor->task) &&
+        (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) == 0) {
         add_waiter(me, actor, &request->node);
         return JZX_OK;
     }

@@ -25,7 +25,8 @@ static inline jzx_err jzx__mailbox_gone(const struct jzx_loop *loop) {
 }
 
 /* Emits the full events that other threads have counted in the state word. Owner only. */
-void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, uint32_t fulls);
+void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
+                               uint32_t fulls);
 
 /* Tells those who wait for room if there is some; all of them, at the actor's end. Owner only. */
 void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor, bool at_end);

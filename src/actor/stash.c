@@ -31,11 +31,12 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
 
 jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
     struct jzx__turn *turn = turn_with(ctx, msg);
-    if (turn == NULL)
+    struct jzx__worker *me = turn == NULL ? NULL : jzx__loop_self(ctx->loop);
+    if (me == NULL) /* also inside another loop that the behaviour runs */
         return JZX_ERR_INVALID_ARG;
     struct jzx__actor *actor = turn->actor;
     if (actor->task.cold == NULL)
-        actor->task.cold = jzx__cold_create(ctx->loop, jzx__worker_self());
+        actor->task.cold = jzx__cold_create(ctx->loop, me);
     struct jzx__cold *cold = actor->task.cold;
     if (cold == NULL)
         return JZX_ERR_NO_MEMORY;
@@ -50,8 +51,7 @@ jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
     cold->stash_last = node;
     cold->stash_count++;
     turn->current = NULL;
-    /* The turn will count it as handled, which it is not. */
-    jzx__counter_add(&jzx__worker_self()->counters.handled, (uint64_t)-1);
+    me->pass_handled--; /* it waits again */
     return JZX_OK;
 }
 

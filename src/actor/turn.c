@@ -73,7 +73,7 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     actor->task.care &= (uint8_t)~JZX__CARE_WANT;
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
-        jzx__mailbox_report_fulls(me, actor, fulls);
+        jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
     if (state & (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP)) {
         jzx_exit_reason reason = state & JZX__WANT_KILL   ? JZX_EXIT_KILLED
                                  : state & JZX__WANT_FAIL ? JZX_EXIT_FAIL
@@ -86,21 +86,32 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     return true;
 }
 
-/* Everything that is not "handle the next message". False if the actor has ended. */
+static bool is_wanted(const struct jzx__actor *actor) {
+    /* acquire: pairs with the exchange that set a bit */
+    return (jzx__atomic_load_acquire(&actor->task.state) & JZX__ATTENTION_MASK) != 0;
+}
+
+/* Everything that is not "handle the next message". Requests come last and are looked for again
+ * after each call to user code, which may have made one. False if the actor has ended. */
 static JZX_COLD bool attend(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__actor *actor = turn->actor;
     jzx__actor_announce(turn->ctx.loop, actor);
-    /* acquire: pairs with the exchange that set a bit */
-    if ((jzx__atomic_load_acquire(&actor->task.state) & JZX__ATTENTION_MASK) != 0 &&
-        !obey(me, actor))
-        return false;
-    if ((actor->task.care & JZX__CARE_START) && !start(me, turn))
-        return false;
-    if (actor->task.care & JZX__CARE_ROOM)
-        jzx__mailbox_tell_waiters(me, actor, false);
     if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
         jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
         jzx__mailbox_take_in(me, actor);
+    if (actor->task.care & JZX__CARE_ROOM)
+        jzx__mailbox_tell_waiters(me, actor, false);
+    for (;;) {
+        if (is_wanted(actor)) {
+            if (!obey(me, actor))
+                return false;
+        } else if (actor->task.care & JZX__CARE_START) {
+            if (!start(me, turn))
+                return false;
+        } else {
+            break;
+        }
+    }
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL);
         return false;
@@ -140,6 +151,7 @@ JZX_INLINE void run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
     uint32_t budget = me->sched->msgs_per_turn;
     uint32_t handled = 0;
     turn->actor = actor;
+    turn->current_tag = 0;
     turn->ctx.state = task->arg;
     turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
@@ -159,6 +171,7 @@ JZX_INLINE void run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
             break;
         }
         handled++;
+        me->pass_handled++;
         jzx__task_pop(task, node);
         jzx_behavior_result result = handle(me, turn, actor, jzx__message_of(node));
         keep_state(turn, actor);
@@ -172,14 +185,14 @@ JZX_INLINE void run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
             break;
         }
     }
-    turn->handled += handled;
 }
 
 bool jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__turn turn = {.ctx.loop = jzx__loop_of(me)};
     me->turn = &turn;
     bool ran = jzx__worker_pass(me, turns_max, run_turn, &turn);
-    jzx__counter_add(&me->counters.handled, turn.handled);
+    jzx__counter_add(&me->counters.handled, me->pass_handled);
+    me->pass_handled = 0;
     me->turn = NULL;
     return ran;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A mutex for the rare paths (growing, refilling). No lock is ever held while user code runs. */
+/* A mutex for the rare paths (growing, refilling). While one is held no user code runs but the
+ * allocator hooks, which must not call into the library. */
 #ifndef JZX_BASE_LOCK_H
 #define JZX_BASE_LOCK_H
 

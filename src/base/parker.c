@@ -65,15 +65,15 @@ void jzx__parker_clear_fd(struct jzx__parker *parker) {
 
 void jzx__parker_wake(struct jzx__parker *parker) {
     /* seq_cst: pairs with announce; the caller's push came before it (P1) */
-    uint32_t state = jzx__atomic_load_seq_cst(&parker->state);
-    if (state == JZX__AWAKE)
+    if (jzx__atomic_load_seq_cst(&parker->state) == JZX__AWAKE)
         return;
     int saved = errno; /* signal handlers come through here */
-    /* seq_cst: pairs with the load in wait; clearing it spares later wakers the call (P2) */
-    jzx__atomic_store_seq_cst(&parker->state, JZX__AWAKE);
+    /* seq_cst: pairs with the load in wait; takes the announcement, of whatever sleep it is by
+     * now, so that this thread and no other makes the call that ends it (P2) */
+    uint32_t state = jzx__atomic_exchange_seq_cst(&parker->state, (uint32_t)JZX__AWAKE);
     if (state == JZX__SLEEPS_ON_FUTEX)
         futex(parker, FUTEX_WAKE_PRIVATE, 1);
-    else
+    else if (state == JZX__SLEEPS_ON_FD)
         jzx__parker_raise_fd(parker);
     errno = saved;
 }

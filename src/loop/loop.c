@@ -154,7 +154,7 @@ static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
 static bool pass(struct jzx_loop *loop, struct jzx__worker *me, uint32_t turns_max) {
     jzx__worker_drain_inject(me, me->sched->drain_max);
     run_calls(loop, me);
-    return me->sched->ops.run_ready(me, turns_max);
+    return !jzx__sched_is_stopped(&loop->sched) && me->sched->ops.run_ready(me, turns_max);
 }
 
 static void finish(struct jzx_loop *loop, const struct jzx__drive *drive) {
@@ -175,8 +175,8 @@ jzx_err jzx_loop_run(jzx_loop *loop) {
         return err;
     struct jzx__worker *me = &loop->sched.worker;
     while (!jzx__sched_is_stopped(&loop->sched)) {
-        uint32_t holds = holds_of(loop);
         bool ran = pass(loop, me, me->sched->turns_per_pass);
+        uint32_t holds = holds_of(loop); /* after the pass: its actors may hold the loop */
         if (holds == 0 && jzx__loop_live(loop) == 0 && !has_untaken(me))
             break;
         if (!ran && !jzx__worker_has_work(me))
@@ -258,9 +258,6 @@ jzx_err jzx_loop_request_stop(jzx_loop *loop) {
         return JZX_ERR_INVALID_ARG;
     /* seq_cst: pairs with the load before sleeping, after sleep was announced */
     jzx__atomic_store_seq_cst(&loop->sched.stop, 1u);
-    if (jzx__loop_self(loop) != NULL)
-        jzx__worker_end_pass(
-            &loop->sched.worker); /* from inside: no other turn comes before the end */
     jzx__parker_wake(&loop->sched.worker.parker);
     return JZX_OK;
 }

@@ -28,9 +28,8 @@ jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats) {
     add(&sum, &loop->sched.worker.counters);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
         add(&sum, &loop->sched.foreign[i].counters);
-    const struct jzx__turn *turn = jzx__loop_self(loop) != NULL ? loop->sched.worker.turn : NULL;
-    if (turn != NULL)
-        sum.handled += turn->handled; /* a pass counts at its end */
+    if (jzx__loop_self(loop) != NULL)
+        sum.handled += loop->sched.worker.pass_handled; /* a pass publishes at its end */
     uint64_t done = sum.handled + sum.dead;
     sum.waiting = sum.accepted > done ? sum.accepted - done : 0;
     sum.dead_letters = sum.dead + sum.refused_no_actor;

@@ -10,27 +10,27 @@
 /* A turn of a scheduled task ends with it idle, requeued, or gone. */
 typedef void jzx__turn_fn(struct jzx__worker *worker, struct jzx__task *task, void *ctx);
 
-/* One pass of at most turns_max turns; fewer when other threads sent something, which is looked at
- * after each turn, or after jzx__worker_end_pass. The layer above instantiates it with its turn
+/* One pass of at most turns_max turns; fewer when other threads sent something or the loop was
+ * stopped, which is looked at after each turn. The layer above instantiates it with its turn
  * function, so that the shortest turns cost neither a call nor saved registers. False if nothing
  * was ready. */
 JZX_INLINE bool jzx__worker_pass(struct jzx__worker *me, uint32_t turns_max, jzx__turn_fn *run_turn,
                                  void *ctx) {
     JZX_ASSERT_OWNER(me);
     struct jzx__task *task;
-    uint32_t left = turns_max;
-    me->pass_left = turns_max;
-    while (me->pass_left != 0 && (task = jzx__worker_pick(me)) != NULL) {
-        left = --me->pass_left;
+    uint32_t turns = 0;
+    while (turns < turns_max && (task = jzx__worker_pick(me)) != NULL) {
         task->place = JZX__RUNNING;
         me->turn_flags = 0;
         run_turn(me, task, ctx);
-        if (JZX_UNLIKELY(!jzx__mpsc_is_empty(&me->inject)))
+        turns++;
+        /* relaxed: a hint; who runs passes looks again */
+        if (JZX_UNLIKELY(!jzx__mpsc_is_empty(&me->inject) ||
+                         jzx__atomic_load_relaxed(&me->sched->stop) != 0))
             break;
     }
-    jzx__counter_add(&me->counters.turns, turns_max - me->pass_left);
-    me->pass_left = 0;
-    return left != turns_max;
+    jzx__counter_add(&me->counters.turns, turns);
+    return turns > 0;
 }
 
 #endif

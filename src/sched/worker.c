@@ -62,6 +62,8 @@ static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
     JZX_ASSERT(!task->holds); /* I1 */
     jzx__counter_add(&me->counters.injected, 1);
     if (task->entry == NULL) { /* it has ended, and this was what its slot waited for */
+        /* release: pairs with the acquire of a push; a free slot has no token (I6) */
+        jzx__atomic_store_release(&task->inbox, JZX__INBOX_CLOSED);
         me->sched->ops.free_slot(me, task);
         return;
     }
@@ -73,6 +75,7 @@ static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
 }
 
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
+    JZX_ASSERT_OWNER(me);
     for (uint32_t n = 0; n < max; n++) {
         if (me->inject_rest == NULL) {
             if (jzx__mpsc_is_empty(&me->inject))
@@ -147,9 +150,6 @@ void jzx__worker_tick(struct jzx__worker *me) {
         me->oldest_ns = 0;
         me->run_oldest = true; /* W3 */
     }
-    /* relaxed: a hint; who runs passes looks again */
-    if (jzx__atomic_load_relaxed(&me->sched->stop) != 0)
-        jzx__worker_end_pass(me);
 }
 
 bool jzx__worker_turn_spent(struct jzx__worker *me) {

@@ -71,11 +71,11 @@ struct jzx__worker {
     uint32_t next_left;    /* turns in a row that the next-slot still has */
     uint32_t tick_left;    /* messages until the next tick */
     uint32_t tick_every;   /* messages between two ticks; adapts to JZX__TICK_NS */
-    uint32_t pass_left;    /* turns until the current pass ends */
     uint32_t turn_flags;   /* JZX__TURN_*: of the current turn */
     bool alternate;        /* W2 is in force */
     bool woken_last;       /* while it is: whose turn it was */
     bool run_oldest;       /* W3 is due */
+    uint64_t pass_handled; /* messages of the current pass, not yet in the counters */
     uint64_t woken_served; /* woken tasks run so far */
     uint64_t woken_seen;   /* its value at the last tick */
     uint64_t passed_ns;    /* how long woken tasks have been passed over */
@@ -203,13 +203,7 @@ static inline void jzx__worker_end_turn(struct jzx__worker *me) {
     me->turn_flags |= JZX__TURN_OVER;
 }
 
-/* The current pass ends after this turn. */
-static inline void jzx__worker_end_pass(struct jzx__worker *me) {
-    jzx__counter_add(&me->counters.turns, (uint64_t)0 - me->pass_left); /* they are not taken */
-    me->pass_left = 0;
-}
-
-/* The tick: looks at the clock, decides W2-W4, and ends the pass if the loop was stopped. */
+/* The tick: looks at the clock, decides W2-W4. */
 JZX_COLD void jzx__worker_tick(struct jzx__worker *me);
 
 static inline void jzx__worker_count_message(struct jzx__worker *me) {

@@ -317,3 +317,62 @@ JZX_TEST(a_stop_may_come_at_any_moment, "X16", "C+loop", "X14") {
         fixture_destroy(loop);
     }
 }
+
+/* ---- a driver that changes how it sleeps ---- */
+
+struct restless {
+    jzx_loop *loop;
+    pthread_mutex_t lock;
+    uint32_t round; /* that the driver has begun */
+    uint32_t called;
+    uint32_t rounds;
+};
+
+static struct restless restless = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint32_t read_restless(const uint32_t *field) {
+    pthread_mutex_lock(&restless.lock);
+    uint32_t value = *field;
+    pthread_mutex_unlock(&restless.lock);
+    return value;
+}
+
+static void note_call(jzx_loop *loop, void *ctx) {
+    (void)loop;
+    (void)ctx;
+    pthread_mutex_lock(&restless.lock);
+    restless.called++;
+    pthread_mutex_unlock(&restless.lock);
+}
+
+static void *call_and_release(void *arg) {
+    (void)arg;
+    for (uint32_t i = 1; i <= restless.rounds; i++) {
+        while (read_restless(&restless.round) < i)
+            sched_yield();
+        JZX_EXPECT_EQ(jzx_loop_call(restless.loop, note_call, NULL), JZX_OK);
+        while (read_restless(&restless.called) < i)
+            sched_yield();
+        JZX_EXPECT_EQ(jzx_loop_release(restless.loop), JZX_OK);
+    }
+    return NULL;
+}
+
+/* step announces that a host sleeps on the descriptor, run then sleeps on the futex: a waker that
+ * saw the one must not take away the other. A wake that got lost would hang here. */
+JZX_TEST(no_wake_is_lost_between_step_and_run, "X16", "C+loop") {
+    restless.loop = fixture_loop();
+    restless.rounds = (uint32_t)jzx_test_rounds(5000, 100000);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, call_and_release, NULL), 0);
+    for (uint32_t i = 1; i <= restless.rounds; i++) {
+        assert_int_equal(jzx_loop_hold(restless.loop), JZX_OK);
+        pthread_mutex_lock(&restless.lock);
+        restless.round = i;
+        pthread_mutex_unlock(&restless.lock);
+        assert_int_equal(jzx_loop_step(restless.loop, 0), JZX_OK);
+        assert_int_equal(jzx_loop_run(restless.loop), JZX_OK); /* until the release */
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    fixture_destroy(restless.loop);
+}
