@@ -67,7 +67,7 @@ static void *write_counters(void *ctx) {
 }
 
 JZX_TEST(counters_lose_nothing_with_one_writer_or_shared_by_many) {
-    struct counted counted = {.rounds = jzx_test_rounds(50000, 5000000)};
+    struct counted counted = {.rounds = jzx_test_rounds(50000, 1000000)};
     struct writer writers[THREAD_COUNT];
     pthread_t threads[THREAD_COUNT];
     for (int i = 0; i < THREAD_COUNT; i++) {

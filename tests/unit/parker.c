@@ -211,15 +211,15 @@ static void ping_pong(bool first_polls, bool second_polls, uint64_t rounds) {
 }
 
 JZX_TEST(two_threads_that_sleep_on_futexes_never_miss_a_wake) {
-    ping_pong(false, false, jzx_test_rounds(10000, 500000));
+    ping_pong(false, false, jzx_test_rounds(10000, 100000));
 }
 
 JZX_TEST(two_threads_that_sleep_in_poll_never_miss_a_wake) {
-    ping_pong(true, true, jzx_test_rounds(5000, 250000));
+    ping_pong(true, true, jzx_test_rounds(5000, 50000));
 }
 
 JZX_TEST(a_futex_and_a_descriptor_work_together) {
-    ping_pong(false, true, jzx_test_rounds(5000, 250000));
+    ping_pong(false, true, jzx_test_rounds(5000, 50000));
 }
 
 /* A sleeper that is interrupted by signals goes on sleeping until it is really woken. */

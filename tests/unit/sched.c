@@ -99,7 +99,7 @@ static void *exchange_blocks(void *ctx) {
 JZX_TEST(threads_that_share_the_foreign_caches_never_share_a_block) {
     pthread_t threads[THREAD_COUNT];
     rig_open();
-    rounds = jzx_test_rounds(10000, 500000);
+    rounds = jzx_test_rounds(10000, 100000);
     for (uintptr_t i = 0; i < THREAD_COUNT; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, exchange_blocks, (void *)(i + 1)), 0);
     for (int i = 0; i < THREAD_COUNT; i++)

@@ -558,11 +558,11 @@ static void push_against_an_owner(uint64_t each, uint32_t limit) {
 }
 
 JZX_TEST(letters_of_many_threads_arrive_once_in_order_and_wake_the_owner) {
-    push_against_an_owner(jzx_test_rounds(30000, 2000000), NO_LIMIT);
+    push_against_an_owner(jzx_test_rounds(30000, 300000), NO_LIMIT);
 }
 
 JZX_TEST(a_bounded_inbox_never_holds_more_than_its_limit) {
-    push_against_an_owner(jzx_test_rounds(20000, 500000), 5);
+    push_against_an_owner(jzx_test_rounds(20000, 200000), 5);
 }
 
 /* One life: some turns, then the end while others push. */
@@ -586,7 +586,7 @@ JZX_TEST(a_task_that_closes_loses_no_letter_and_knows_whether_an_entry_is_left) 
     pthread_t threads[PUSHER_COUNT];
     struct jzx__rng rng;
     jzx__rng_init(&rng, 1);
-    arena_init(&arena, NO_LIMIT, jzx_test_rounds(5000, 500000));
+    arena_init(&arena, NO_LIMIT, jzx_test_rounds(5000, 50000));
     start_pushers(&arena, pushers, threads, 3000);
     for (uint64_t i = 0; i < arena.lives; i++)
         live_and_close(&arena, pushers, &rng);
@@ -629,7 +629,7 @@ JZX_TEST(a_request_that_is_followed_by_a_nudge_is_seen_however_it_meets_the_turn
     struct pusher pushers[PUSHER_COUNT];
     struct letter names[PUSHER_COUNT];
     pthread_t threads[PUSHER_COUNT];
-    uint64_t each = jzx_test_rounds(5000, 300000);
+    uint64_t each = jzx_test_rounds(5000, 50000);
     arena_init(&arena, NO_LIMIT, 1);
     for (uint32_t i = 0; i < PUSHER_COUNT; i++) {
         names[i].pusher = i;

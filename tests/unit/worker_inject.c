@@ -231,7 +231,7 @@ static void *inject_round_after_round(void *ctx) {
 
 JZX_TEST(a_worker_that_sleeps_whenever_it_can_misses_no_entry) {
     pthread_t threads[2];
-    uint64_t rounds = jzx_test_rounds(5000, 300000);
+    uint64_t rounds = jzx_test_rounds(5000, 50000);
     rig_open();
     rig.on_turn = count_taken;
     for (int i = 0; i < 2; i++) {
