@@ -90,7 +90,8 @@ JZX_TEST(one_hook_alone_is_refused_however_the_configuration_was_made, "X24", "C
 }
 
 JZX_TEST(create_without_memory_is_null, "C16", "C17", "C+fail") {
-    assert_null(jzx_loop_create(&JZX_CONFIG(.allocator = {some_alloc, fixture_allocator().free})));
+    assert_null(
+        jzx_loop_create(&JZX_CONFIG(.allocator = {some_alloc, fixture_allocator().free, NULL})));
 }
 
 struct log_lines {

@@ -80,6 +80,7 @@ JZX_TEST(the_last_entry_of_a_task_that_has_ended_frees_its_slot_and_runs_nothing
     rig_task('b')->entry = NULL; /* it has ended */
     jzx__worker_drain_inject(rig_worker(), 100);
     assert_string_equal(rig.freed, "b");
+    JZX_EXPECT_EQ(jzx__task_inbox(rig_task('b')), JZX__INBOX_CLOSED); /* I6 */
     assert_string_equal(rig_run(100), "ac");
     JZX_EXPECT(!jzx__task_is_scheduled(rig_task('b')));
     rig_close();
@@ -99,6 +100,7 @@ JZX_TEST(a_slot_that_is_injected_again_while_a_batch_is_taken_in_breaks_no_chain
     rig_task('a')->entry = NULL;
     jzx__worker_drain_inject(rig_worker(), 100);
     assert_string_equal(rig.freed, "a");
+    JZX_EXPECT_EQ(jzx__task_inbox(rig_task('a')), JZX__INBOX_TOKEN); /* open, as it was made */
     assert_string_equal(rig_run(100), "bca");
     rig_close();
 }
