@@ -19,6 +19,9 @@
 #define jzx__atomic_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 #define jzx__atomic_exchange_seq_cst(p, v) atomic_exchange_explicit((p), (v), memory_order_seq_cst)
 
+#define jzx__atomic_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
+#define jzx__atomic_add_seq_cst(p, v) atomic_fetch_add_explicit((p), (v), memory_order_seq_cst)
+#define jzx__atomic_sub_seq_cst(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_seq_cst)
 #define jzx__atomic_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 
 /* Compare and exchange: true if *p was *expected and is now desired; else *expected is the value
@@ -30,6 +33,26 @@
 #define jzx__atomic_cas_seq_cst(p, expected, desired)                                              \
     atomic_compare_exchange_weak_explicit((p), (expected), (desired), memory_order_seq_cst,        \
                                           memory_order_acquire)
+
+/* The same, failing only if *p was another value. */
+#define jzx__atomic_cas_strong_seq_cst(p, expected, desired)                                       \
+    atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_seq_cst,      \
+                                            memory_order_acquire)
+
+/* A store that the compiler must not move behind what follows in the program. The processor may:
+ * whoever relies on the order runs a membarrier on every thread of the process. */
+#define jzx__atomic_compiler_barrier() atomic_signal_fence(memory_order_seq_cst)
+
+/* Bytes of a plain string that one thread writes, and reads as plain ones, and others look at. */
+#define jzx__byte_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define jzx__byte_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+
+/* Says that the calling thread is about to use a private side: nothing here, but in the model build
+ * two uses that no order separates are an error. */
+#define jzx__touch(p) ((void)(p))
+
+/* True if the model build asks for a known mistake, to see that it is found. Never true here. */
+#define JZX__MUTANT(name) 0
 
 /* A counter with one writer and any number of readers: a gauge that decides nothing, so that the
  * writer needs no read-modify-write. */

@@ -3,11 +3,10 @@
 #include "base/parker.h"
 
 #include "base/assert.h"
+#include "base/futex.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 void jzx__parker_init(struct jzx__parker *parker) {
@@ -36,15 +35,18 @@ int jzx__parker_open_fd(struct jzx__parker *parker) {
     return get_fd(parker);
 }
 
-static void futex(struct jzx__parker *parker, int operation, uint32_t value) {
-    syscall(SYS_futex, &parker->state, operation, value, NULL, NULL, 0);
+static bool is_announced(struct jzx__parker *parker) {
+    /* acquire: pairs with the exchange in wake; what the waker published is also read by seq_cst
+     * operations on its queue, so this only ends the wait */
+    return jzx__atomic_load_acquire(&parker->state) == JZX__SLEEPS_ON_FUTEX;
 }
 
-void jzx__parker_wait(struct jzx__parker *parker) {
-    /* acquire: pairs with the store in wake; what the waker published is also read by seq_cst
-     * operations on its queue, so this only ends the wait */
-    while (jzx__atomic_load_acquire(&parker->state) == JZX__SLEEPS_ON_FUTEX)
-        futex(parker, FUTEX_WAIT_PRIVATE, JZX__SLEEPS_ON_FUTEX);
+bool jzx__parker_wait(struct jzx__parker *parker, uint64_t timeout_ns) {
+    while (is_announced(parker)) {
+        if (!jzx__futex_wait(&parker->state, JZX__SLEEPS_ON_FUTEX, timeout_ns))
+            return !is_announced(parker);
+    }
+    return true;
 }
 
 void jzx__parker_raise_fd(struct jzx__parker *parker) {
@@ -63,17 +65,18 @@ void jzx__parker_clear_fd(struct jzx__parker *parker) {
     }
 }
 
-void jzx__parker_wake(struct jzx__parker *parker) {
+bool jzx__parker_wake(struct jzx__parker *parker) {
     /* seq_cst: pairs with announce; the caller's push came before it (P1) */
     if (jzx__atomic_load_seq_cst(&parker->state) == JZX__AWAKE)
-        return;
+        return false;
     int saved = errno; /* signal handlers come through here */
     /* seq_cst: pairs with the load in wait; takes the announcement, of whatever sleep it is by
      * now, so that this thread and no other makes the call that ends it (P2) */
     uint32_t state = jzx__atomic_exchange_seq_cst(&parker->state, (uint32_t)JZX__AWAKE);
     if (state == JZX__SLEEPS_ON_FUTEX)
-        futex(parker, FUTEX_WAKE_PRIVATE, 1);
+        jzx__futex_wake(&parker->state);
     else if (state == JZX__SLEEPS_ON_FD)
         jzx__parker_raise_fd(parker);
     errno = saved;
+    return state != JZX__AWAKE;
 }

@@ -39,14 +39,21 @@ static inline void jzx__parker_cancel(struct jzx__parker *parker) {
     jzx__atomic_store_relaxed(&parker->state, JZX__AWAKE);
 }
 
-/* Waits on the futex until a wake; returns at once if one came since announce. */
-void jzx__parker_wait(struct jzx__parker *parker);
+/* Waits on the futex until a wake, or for timeout_ns (0: for ever); returns at once if a wake came
+ * since announce. True if it was woken. */
+bool jzx__parker_wait(struct jzx__parker *parker, uint64_t timeout_ns);
 
 /* Makes the eventfd readable, or not readable. Sleeper only; nothing without an eventfd. */
 void jzx__parker_raise_fd(struct jzx__parker *parker);
 void jzx__parker_clear_fd(struct jzx__parker *parker);
 
-/* Any thread, after publishing work; also from signal handlers. */
-void jzx__parker_wake(struct jzx__parker *parker);
+/* Any thread, after publishing work; also from signal handlers. True if somebody slept. */
+bool jzx__parker_wake(struct jzx__parker *parker);
+
+/* A hint. */
+static inline bool jzx__parker_sleeps(const struct jzx__parker *parker) {
+    /* relaxed: who relies on it wakes, and looks again there */
+    return jzx__atomic_load_relaxed(&parker->state) != JZX__AWAKE;
+}
 
 #endif

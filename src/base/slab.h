@@ -28,6 +28,11 @@
 #define JZX__BLOCK_SIZE_MAX 4096u
 #define JZX__SLAB_CLASS_COUNT 7u
 
+/* One more class, of 128 bytes, for records that others may read after they were freed: its blocks
+ * never become anything else. Of a free block the first 16 bytes are written, and no more. */
+#define JZX__SLAB_RECORD JZX__SLAB_CLASS_COUNT
+#define JZX__RECORD_SIZE 128u
+
 /* A free block. */
 struct jzx__block {
     struct jzx__block *next;       /* in its batch */
@@ -52,14 +57,14 @@ struct jzx__depot_class {
 
 struct jzx__depot {
     struct jzx__lock lock;
-    struct jzx__depot_class classes[JZX__SLAB_CLASS_COUNT];
+    struct jzx__depot_class classes[JZX__SLAB_CLASS_COUNT + 1];
     struct jzx__slab_chunk *chunks;
     const jzx_allocator *allocator;
 };
 
 /* One worker's magazines. */
 struct jzx__slab {
-    struct jzx__magazine magazines[JZX__SLAB_CLASS_COUNT];
+    struct jzx__magazine magazines[JZX__SLAB_CLASS_COUNT + 1];
     struct jzx__depot *depot;
 };
 
@@ -77,7 +82,8 @@ static inline uint32_t jzx__slab_class(size_t size) {
 }
 
 static inline size_t jzx__slab_class_size(uint32_t class_index) {
-    return (size_t)JZX__BLOCK_SIZE_MIN << class_index;
+    return class_index == JZX__SLAB_RECORD ? JZX__RECORD_SIZE
+                                           : (size_t)JZX__BLOCK_SIZE_MIN << class_index;
 }
 
 /* Blocks in a batch of the depot: 8 KiB worth, at least 4. */

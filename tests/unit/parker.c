@@ -27,7 +27,7 @@ JZX_TEST(a_wake_between_announcing_and_waiting_is_not_lost) {
     for (int i = 0; i < 1000; i++) {
         jzx__parker_announce(&parker, JZX__SLEEPS_ON_FUTEX);
         jzx__parker_wake(&parker);
-        jzx__parker_wait(&parker);
+        jzx__parker_wait(&parker, 0);
     }
     jzx__parker_deinit(&parker);
 }
@@ -35,10 +35,10 @@ JZX_TEST(a_wake_between_announcing_and_waiting_is_not_lost) {
 JZX_TEST(who_did_not_announce_or_cancelled_does_not_wait) {
     struct jzx__parker parker;
     jzx__parker_init(&parker);
-    jzx__parker_wait(&parker);
+    jzx__parker_wait(&parker, 0);
     jzx__parker_announce(&parker, JZX__SLEEPS_ON_FUTEX);
     jzx__parker_cancel(&parker);
-    jzx__parker_wait(&parker);
+    jzx__parker_wait(&parker, 0);
     jzx__parker_deinit(&parker);
 }
 
@@ -133,7 +133,7 @@ JZX_TEST(a_signal_handler_may_wake_and_leaves_errno_alone) {
     errno = ENOTTY;
     raise(SIGUSR1);
     JZX_EXPECT_EQ(errno, ENOTTY);
-    jzx__parker_wait(&parker);
+    jzx__parker_wait(&parker, 0);
 
     int fd = jzx__parker_open_fd(&parker);
     uint64_t almost_full = UINT64_MAX - 1; /* a further write fails, and sets errno */
@@ -163,7 +163,7 @@ static void sleep_until_there_is_work(struct player *me) {
             struct pollfd entry = {.fd = jzx__parker_open_fd(&me->parker), .events = POLLIN};
             JZX_EXPECT_EQ(poll(&entry, 1, -1), 1);
         } else {
-            jzx__parker_wait(&me->parker);
+            jzx__parker_wait(&me->parker, 0);
         }
     }
     jzx__parker_cancel(&me->parker);
@@ -239,7 +239,7 @@ static void *sleep_through_signals(void *ctx) {
     for (uint64_t i = 1; i <= shared->rounds; i++) {
         jzx__parker_announce(&shared->parker, JZX__SLEEPS_ON_FUTEX);
         jzx__atomic_store_seq_cst(&shared->announced, i);
-        jzx__parker_wait(&shared->parker);
+        jzx__parker_wait(&shared->parker, 0);
         JZX_EXPECT_EQ(jzx__atomic_load_seq_cst(&shared->allowed), i);
     }
     return NULL;
