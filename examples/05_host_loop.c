@@ -21,7 +21,7 @@ int main(void) {
     size_t total = 0;
     int wakeups = 0;
     jzx_actor_id counter;
-    jzx_loop *loop = jzx_loop_create(NULL);
+    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 1));
     if (pipe(input) != 0 || write(input[1], "four", 4) != 4)
         return 1;
     jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = count_bytes, .state = &total), &counter);

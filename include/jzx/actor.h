@@ -70,6 +70,29 @@ typedef jzx_err (*jzx_init_fn)(jzx_context *ctx);
  * what it was, and jzx_actor_info_get still answers for it. It may send and spawn. */
 typedef void (*jzx_cleanup_fn)(jzx_context *ctx, jzx_exit_reason reason);
 
+/* Whom a worker runs first. None starves: see docs/guarantees.md. */
+typedef enum jzx_priority {
+    JZX_PRIORITY_DEFAULT = 0, /* JZX_PRIORITY_NORMAL */
+    JZX_PRIORITY_CRITICAL = 1,
+    JZX_PRIORITY_HIGH = 2,
+    JZX_PRIORITY_NORMAL = 3,
+    JZX_PRIORITY_LOW = 4
+} jzx_priority;
+
+/* Where an actor runs (jzx_spawn_opts.place). */
+#define JZX_PLACE_ANY 0u                       /* wherever there is room; it may move */
+#define JZX_PLACE_WORKER(index) ((index) + 1u) /* on that worker only */
+#define JZX_PLACE_CALLER UINT32_MAX            /* on the thread that calls jzx_loop_run only */
+
+/* What an actor is doing. */
+typedef enum jzx_activity {
+    JZX_ACTIVITY_IDLE = 0,    /* waits for messages */
+    JZX_ACTIVITY_READY = 1,   /* waits for its turn */
+    JZX_ACTIVITY_RUNNING = 2, /* in its turn */
+    JZX_ACTIVITY_BLOCKED = 3, /* in a message for so long that its worker went on without it */
+    JZX_ACTIVITY_COMPLETE = 4 /* in its cleanup */
+} jzx_activity;
+
 /* Longer names are JZX_ERR_INVALID_ARG. */
 #define JZX_NAME_MAX 47u
 
@@ -86,7 +109,10 @@ typedef struct jzx_spawn_opts {
     uint32_t mailbox_cap;     /* 0: the loop's default_mailbox_cap */
     uint32_t stash_cap;       /* 0: JZX_DEFAULT_STASH_CAP; JZX_NONE: no stash */
     jzx_on_full on_full;
-    bool daemon; /* does not keep jzx_loop_run from returning */
+    jzx_priority priority;
+    uint32_t place; /* JZX_PLACE_*; a worker that the loop does not have: JZX_ERR_INVALID_ARG */
+    bool daemon;    /* does not keep jzx_loop_run from returning */
+    bool account;   /* keep steps, started_ns and parent of jzx_actor_info */
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use
@@ -97,7 +123,12 @@ typedef struct jzx_spawn_opts {
 typedef struct jzx_actor_info {
     size_t size; /* sizeof(jzx_actor_info): set by the caller before the call */
     jzx_actor_id id;
+    bool is_partial; /* it is another worker's: only id, worker, name, mailbox_cap, and of depth
+                      * what it has not taken in yet are known */
     jzx_actor_status status;
+    jzx_activity activity;
+    jzx_priority priority;
+    uint32_t worker; /* that owns it; JZX_NONE: none yet */
     bool daemon;
     char name[JZX_NAME_MAX + 1]; /* "" without a name */
     uint32_t depth;              /* messages that wait, stashed ones not counted */
@@ -106,6 +137,9 @@ typedef struct jzx_actor_info {
     uint32_t current_tag; /* of the message that is being handled, else 0 */
     size_t memory_bytes;  /* of the runtime: the actor and what waits for it; an estimate for what
                            * other threads sent and it has not taken in */
+    uint64_t steps;       /* messages it has begun to handle; with jzx_spawn_opts.account, else 0 */
+    uint64_t started_ns;  /* when it was spawned; likewise */
+    jzx_actor_id parent;  /* the actor that spawned it, if one did; likewise */
 } jzx_actor_info;
 
 JZX_BEGIN_C
@@ -143,8 +177,9 @@ JZX_API size_t jzx_unstash(jzx_context *ctx);
  * itself the rest of its work and return. */
 JZX_API bool jzx_turn_spent(const jzx_context *ctx);
 
-/* Fills *info. Only on the thread that drives the loop, from its callbacks or between two calls of
- * run or step; elsewhere while it runs: JZX_ERR_ACTOR_NOT_LOCAL (use jzx_loop_call).
+/* Fills *info. Only on a thread that drives a worker, from its callbacks (and then in part for
+ * actors of other workers), or between two calls of run or step; elsewhere while it runs:
+ * JZX_ERR_ACTOR_NOT_LOCAL (use jzx_loop_call).
  * JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_INVALID_ARG. Its cost is bounded by the
  * actor's mailbox. */
 JZX_API jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How a loop is set up. A zero field always means the default. */
+/* How a loop is set up. A zero field always means the default: what jzx_config_init writes, or,
+ * where it writes 0, what the field's comment says. */
 #ifndef JZX_CONFIG_H
 #define JZX_CONFIG_H
 
 #include "jzx/api.h"
 #include "jzx/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +21,13 @@
 #define JZX_DEFAULT_MSGS_PER_ACTOR 128u
 #define JZX_DEFAULT_ACTORS_PER_TICK 1024u
 #define JZX_DEFAULT_ASYNC_DRAIN 256u
+#define JZX_DEFAULT_STALL_AFTER_NS 10000000u
+#define JZX_DEFAULT_LOCAL_QUEUE_SIZE 256u
+#define JZX_DEFAULT_GLOBAL_QUEUE_SIZE 65536u
+#define JZX_DEFAULT_STEAL_BATCH 32u
+
+/* The largest number of workers. */
+#define JZX_WORKERS_MAX 1024u
 
 /* The largest mailbox_cap: no mailbox grows without end. */
 #define JZX_MAILBOX_CAP_MAX 524287u
@@ -54,6 +63,18 @@ typedef struct jzx_log_sink {
     jzx_log_level level; /* lines above this level are not written */
 } jzx_log_sink;
 
+/* How work spreads over the workers. */
+typedef enum jzx_balance {
+    JZX_BALANCE_DEFAULT = 0,  /* JZX_BALANCE_ADAPTIVE */
+    JZX_BALANCE_ADAPTIVE = 1, /* heavy actors apart, chatty ones together, as measured on the way */
+    JZX_BALANCE_EAGER = 2,    /* an idle worker gets half of what waits, at once */
+    JZX_BALANCE_NONE = 3      /* an actor stays on the worker where it was spawned */
+} jzx_balance;
+
+/* Called on every thread of a loop, the one that calls run among them, before it runs its first
+ * actor and after it ran its last. worker is what it drives at first, JZX_NONE for a spare. */
+typedef void (*jzx_thread_hook)(void *ctx, uint32_t worker);
+
 typedef struct jzx_config {
     size_t size;                  /* sizeof(jzx_config): set by jzx_config_init or JZX_CONFIG */
     jzx_allocator allocator;      /* copied; default malloc and free */
@@ -63,6 +84,28 @@ typedef struct jzx_config {
     uint32_t max_msgs_per_actor;  /* messages that an actor handles in one turn at most */
     uint32_t max_actors_per_tick; /* turns between two looks at what came from other threads */
     uint32_t max_async_drain;     /* actors woken by other threads that one look takes in */
+
+    /* Threads. The one that calls jzx_loop_run is worker 0; run starts the others and ends them. */
+    uint32_t workers;                /* 0: one per CPU that we may use (affinity, cgroup quota) */
+    jzx_balance balance;             /* no effect with one worker */
+    bool pin_threads;                /* bind worker k to the k-th CPU that we may use, during run */
+    const char *thread_name;         /* copied; "jzx" makes jzx-1, jzx-2, ...; at most 10 bytes */
+    jzx_thread_hook on_thread_start; /* may be NULL */
+    jzx_thread_hook on_thread_stop;  /* may be NULL */
+    void *thread_hook_ctx;
+
+    /* A behaviour that does not return. */
+    uint64_t stall_after_ns; /* report it after this time; JZX_NEVER: never look */
+    uint32_t
+        spare_threads_max; /* that take a stalled worker over; 0: 2 x workers; JZX_NONE: none */
+    int stall_signal;      /* a signal that is free for us, to report the stack; 0: no stack */
+
+    /* Sizes of queues and batches between workers. */
+    uint32_t local_queue_size;  /* of what a worker offers to others, at first: it grows */
+    uint32_t global_queue_size; /* of spawns from other threads that no worker has taken yet; what
+                                 * goes beyond it is dealt to the workers */
+    uint32_t steal_batch;       /* actors that a worker takes from another at once, at most */
+    uint64_t park_timeout_ns;   /* longest sleep of an idle worker; 0: until it is woken */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -6,6 +6,7 @@
 #include "jzx/actor.h"
 #include "jzx/api.h"
 #include "jzx/config.h"
+#include "jzx/context.h"
 #include "jzx/error.h"
 #include "jzx/id.h"
 #include "jzx/loop.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop: the runtime handle. Any number per process, no globals, no signals, no threads of its
- * own: the thread that calls run or step does the work.
+/* The loop: the runtime handle. Any number per process, no globals. With one worker it has no
+ * thread of its own: the thread that calls run or step does the work. With several, run starts
+ * threads and ends them before it returns.
  *
  * Threads: run, step, fd and destroy belong to one thread at a time. Everything else that this
  * library offers may be called from any thread unless its comment says otherwise. */
@@ -24,19 +25,25 @@ JZX_BEGIN_C
 /* NULL for the defaults. Returns NULL without memory or if jzx_config_check finds a fault. */
 JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
 
+/* How many workers it has, 0 for NULL. */
+JZX_API uint32_t jzx_loop_workers(const jzx_loop *loop);
+
 /* Runs actors until none is left (daemons do not count), nobody holds the loop and no call waits;
  * or until jzx_loop_request_stop. Sleeps while there is nothing to do. Can be called again.
  * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run,
+ * JZX_ERR_NO_MEMORY if its threads cannot be started (nothing has run then),
  * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_run(jzx_loop *loop);
 
 /* For a host that has its own loop: runs what is ready until nothing is, or until the deadline has
- * passed (at least one turn is taken; a turn is not cut short). Never sleeps. Errors as run. */
+ * passed (at least one turn is taken; a turn is not cut short). Never sleeps. Needs a loop with
+ * config.workers = 1, else JZX_ERR_INVALID_ARG; errors otherwise as run. */
 JZX_API jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns);
 
 /* A descriptor for poll(2) that is readable exactly when step has work; never again once the loop
  * was stopped and step has ended everything. It belongs to the loop: do not read or close it.
- * Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG). */
+ * Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG also for a loop with
+ * several workers). */
 JZX_API int jzx_loop_fd(jzx_loop *loop);
 
 /* When step must be called at the latest: 0 if it has work now, JZX_NEVER if only a message from
@@ -63,7 +70,14 @@ JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
  * must be disarmed before the loop is destroyed). */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
-/* Has fn(loop, ctx) called on the thread that drives the loop, outside any actor's turn, in the
+/* The gentle way to stop: spawns are JZX_ERR_LOOP_CLOSED from now on, every actor works off what
+ * waits and ends (JZX_STOP_AFTER_QUEUE), and then run returns. Whoever is still alive at the
+ * deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it is doing) and ended as by
+ * request_stop; a behaviour that does not return cannot be ended, run waits for it. Called again,
+ * the earlier deadline holds. Does not wait. Any thread. JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
+
+/* Has fn(loop, ctx) called on worker 0, outside any actor's turn, in the
  * order of the calls of one thread. Each call that returns JZX_OK is made exactly once, in destroy
  * at the latest. JZX_ERR_INVALID_ARG, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);

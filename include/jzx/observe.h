@@ -9,6 +9,7 @@
 #include "jzx/error.h"
 #include "jzx/id.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,10 @@ typedef enum jzx_event_kind {
     JZX_EVENT_ACTOR_RESTART = 6,
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
     JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
-    JZX_EVENT_DEAD_LETTER = 9   /* an accepted message that nobody will handle */
+    JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle */
+    JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns */
+    JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns */
+    JZX_EVENT_STOP_LATE = 12    /* alive at the deadline of jzx_loop_stop; detail says why */
 } jzx_event_kind;
 
 /* Valid during the callback. New kinds and fields may come at the end. A message that another
@@ -33,13 +37,21 @@ typedef struct jzx_event {
     const char *name;       /* the actor's, or NULL */
     jzx_exit_reason reason; /* ACTOR_STOP and ACTOR_FAIL */
     jzx_actor_id sender;    /* DEAD_LETTER */
-    uint32_t tag;           /* DEAD_LETTER */
+    uint32_t tag;           /* DEAD_LETTER; STALL, STALL_END: of the message in hand */
     size_t len;             /* DEAD_LETTER */
     uint32_t attempt;       /* ACTOR_RESTART */
+    uint32_t worker;        /* STALL, STALL_END */
+    uint64_t elapsed_ns;    /* STALL: so far, STALL_END: in all */
+    bool handed_over;       /* STALL: a spare thread drives the worker now; else it stands still */
+    void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set */
+    size_t stack_count;     /* of them */
+    const char *detail;     /* STOP_LATE: what it is doing, as text */
 } jzx_event;
 
-/* Each callback may be NULL. They run on the thread that drives the loop, in the order of events;
- * they may send, spawn and stop, and must not run, step or destroy the loop. */
+/* Each callback may be NULL. They run on the worker where the event happens (STALL on a thread of
+ * the loop that is no worker), and with several workers at the same time on several; the events of
+ * one actor come in order. They may send, spawn and stop, and must not run, step or destroy the
+ * loop. */
 typedef struct jzx_observer {
     size_t size; /* sizeof(jzx_observer) */
     void (*on_actor_start)(void *ctx, jzx_actor_id id, const char *name);
@@ -73,21 +85,69 @@ typedef struct jzx_stats {
     uint64_t spawned;
     uint64_t exited; /* all ends; failed ones among them */
     uint64_t failed;
-    uint64_t turns;    /* times that an actor was given the thread */
-    uint64_t injected; /* times that another thread made an actor ready */
-    uint64_t calls;    /* functions of jzx_loop_call that ran */
-    uint64_t parked;   /* times that jzx_loop_run went to sleep */
+    uint64_t turns;     /* times that an actor was given the thread */
+    uint64_t injected;  /* times that another thread made an actor ready */
+    uint64_t calls;     /* functions of jzx_loop_call that ran */
+    uint64_t parked;    /* times that a worker went to sleep */
+    uint64_t woken;     /* times that one was woken */
+    uint64_t submitted; /* actors of other threads that a worker took from the global queue */
+    uint64_t crossed;   /* messages from one worker to another */
+    uint64_t published; /* actors that a worker offered to others */
+    uint64_t reclaimed; /* of those, taken back because nobody came */
+    uint64_t stolen;    /* of those, taken by another worker */
+    uint64_t explored;  /* times that a worker offered actors only to see whether that is faster */
+    uint64_t gathered;  /* actors that moved to the worker they talk to */
+    uint64_t followed;  /* actors that moved after one that was stolen */
+    uint64_t stalls;    /* behaviours that did not return for stall_after_ns */
+    uint64_t handovers; /* of those, how many a spare thread relieved of their worker */
 } jzx_stats;
+
+/* Takes one line of jzx_loop_dump. */
+typedef void (*jzx_dump_fn)(void *ctx, const char *text);
+
+/* One worker, its counters and how much waits on it. */
+typedef struct jzx_worker_stats {
+    size_t size; /* sizeof(jzx_worker_stats): set by the caller before the call */
+    uint64_t turns;
+    uint64_t handled;
+    uint64_t injected;
+    uint64_t submitted;
+    uint64_t parked;
+    uint64_t woken;
+    uint64_t crossed;
+    uint64_t published;
+    uint64_t reclaimed;
+    uint64_t stolen; /* by this worker */
+    uint64_t explored;
+    uint64_t gathered; /* away from this worker */
+    uint64_t followed; /* likewise */
+    uint64_t stalls;
+    uint64_t handovers;
+    uint32_t ready_depth;  /* actors that wait for their turn, as of its last tick */
+    uint32_t public_depth; /* actors that others may take */
+    bool is_parked;
+    jzx_actor_id running; /* in its turn now, or JZX_NOBODY */
+} jzx_worker_stats;
 
 JZX_BEGIN_C
 
-/* Copies *observer (NULL: none from now on). Only on the thread that drives the loop.
- * JZX_ERR_INVALID_ARG (NULL loop, wrong size), JZX_ERR_BUSY while another thread runs the loop. */
+/* Copies *observer (NULL: none from now on). Only while the loop does not run, or, with one worker,
+ * on the thread that drives it. JZX_ERR_INVALID_ARG (NULL loop, wrong size), JZX_ERR_BUSY. */
 JZX_API jzx_err jzx_loop_set_observer(jzx_loop *loop, const jzx_observer *observer, void *ctx);
 
 /* Fills *stats. Any thread; while senders are at work the figures are of slightly different
  * moments. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats);
+
+/* Likewise for one worker, 0 <= worker < jzx_loop_workers(). */
+JZX_API jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker,
+                                      jzx_worker_stats *stats);
+
+/* Writes a snapshot for people, line by line (without '\n'; the text is valid for the call): the
+ * books, each worker with what it runs and how much waits there, the actors with most mail. Takes
+ * time bounded by max_actors at any load, and stops nobody. Any thread, also while the loop runs.
+ * JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx);
 
 JZX_END_C
 

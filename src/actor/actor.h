@@ -10,6 +10,7 @@
 #include "jzx/actor.h"
 
 struct jzx__message;
+struct jzx_loop;
 
 /* Requests in the low byte of the task's state word; the strongest wins. */
 #define JZX__WANT_KILL 0x01u
@@ -24,6 +25,8 @@ struct jzx__message;
 #define JZX__CARE_DRAIN 0x08u       /* ends when the private list is empty */
 #define JZX__CARE_ANNOUNCE 0x10u    /* the start event is due */
 #define JZX__CARE_WANT 0x20u        /* this thread has set a request bit */
+#define JZX__CARE_MOVE 0x40u        /* goes to the worker that it sends to (B4 of balance.c) */
+#define JZX__CARE_ACCOUNT 0x80u     /* counts its messages */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
  * on_full a jzx_on_full, cold a struct jzx__cold or NULL, and waiters who waits for room: the last
@@ -42,19 +45,71 @@ struct jzx__cold {
     struct jzx__node *stash_last;
     uint32_t stash_count;
     uint32_t stash_cap;
-    char name[JZX_NAME_MAX + 1];
+    uint64_t steps; /* account, as what follows; counted if JZX__CARE_ACCOUNT is set */
+    uint64_t started_ns;
+    jzx_actor_id parent;
+    char name[JZX_NAME_MAX + 1]; /* dumps on other threads read it, too */
 };
 
-#define JZX__COLD_CLASS 1u /* 128-byte blocks */
-_Static_assert(sizeof(struct jzx__cold) <= 128, "fits its class");
+#define JZX__COLD_CLASS JZX__SLAB_RECORD
+_Static_assert(sizeof(struct jzx__cold) <= JZX__RECORD_SIZE, "fits its class");
+_Static_assert(offsetof(struct jzx__cold, name) >= 16, "a free block's name is not written");
 
-/* The turn that runs, on the stack of the thread that runs it; a pass uses one for all its turns.
- */
+/* A name is written and read byte by byte, so that a dump on another thread sees nothing worse than
+ * a mixture; it looks at the id afterwards. */
+static inline void jzx__name_write(struct jzx__cold *cold, const char *name) {
+    for (size_t i = 0; i < sizeof cold->name; i++) {
+        /* relaxed: see above */
+        jzx__byte_store_relaxed(&cold->name[i], name[i]);
+        if (name[i] == '\0')
+            break;
+    }
+}
+
+/* Any thread; copy has JZX_NAME_MAX + 1 bytes. */
+static inline void jzx__name_read(const struct jzx__actor *actor, char *copy) {
+    /* relaxed, both: see above; the record may be another actor's by now, but is a record */
+    const struct jzx__cold *cold = jzx__atomic_load_relaxed(&actor->task.cold);
+    for (size_t i = 0; i < JZX_NAME_MAX; i++)
+        copy[i] = cold == NULL ? '\0' : jzx__byte_load_relaxed(&cold->name[i]);
+    copy[JZX_NAME_MAX] = '\0';
+}
+
+/* The turn that runs, in the seat of the thread that runs it; a pass uses one for all its turns.
+ * When the thread loses its worker in the middle of a turn, the turn is still the thread's: of the
+ * actor it may touch the behaviour, the state and the stash, until it leaves the turn with the
+ * worker, which takes it back (jzx__actor_take_back). */
 struct jzx__turn {
     jzx_context ctx;
-    struct jzx__actor *actor;
+    struct jzx__seat *seat;       /* seat->task is the actor whose turn it is */
     struct jzx__message *current; /* being handled; NULL once taken or stashed */
-    uint32_t current_tag;
+    bool in_init;                 /* it is the init that runs, not the behaviour */
+    bool has_stashed;             /* current was put aside after the worker was lost */
+
+    /* Written when the turn ends without the worker. */
+    jzx_behavior_result result;
+    jzx_err init_err;
+    struct jzx__node *unstashed; /* to go to the head of the mailbox, oldest first */
+    struct jzx__node *unstashed_last;
+    jzx_behavior_fn become_to; /* NULL: as before */
+};
+
+_Static_assert(sizeof(struct jzx__turn) <= JZX__SEAT_TURN_SIZE, "has its place in the seat");
+
+#define JZX__SLOT_CACHE_MAX 256u
+
+/* Free slots that a worker has at hand. Small tables keep none, so that max_actors is exact for
+ * every thread. */
+struct jzx__slot_cache {
+    struct jzx__actor *slots[JZX__SLOT_CACHE_MAX];
+    uint32_t count;
+    uint32_t limit;
+};
+
+/* What the actor layer keeps per worker. */
+struct jzx__actor_worker {
+    struct jzx__worker worker;
+    struct jzx__slot_cache slots;
 };
 
 static inline struct jzx__actor *jzx__actor_of(struct jzx__task *task) {
@@ -65,10 +120,31 @@ static inline struct jzx__turn *jzx__turn_of(jzx_context *ctx) {
     return JZX_CONTAINER_OF(ctx, struct jzx__turn, ctx);
 }
 
+static inline struct jzx__actor *jzx__turn_actor(const struct jzx__turn *turn) {
+    /* relaxed: this thread's own, or left with the worker by the thread */
+    return jzx__actor_of(jzx__atomic_load_relaxed(&turn->seat->task));
+}
+
+/* NULL if it has none. */
+static inline struct jzx__cold *jzx__actor_cold(const struct jzx__actor *actor) {
+    /* relaxed: the owner's own; others only read the name behind it, which stays mapped */
+    return jzx__atomic_load_relaxed(&actor->task.cold);
+}
+
+static inline void jzx__actor_set_cold(struct jzx__actor *actor, struct jzx__cold *cold) {
+    /* relaxed: see above */
+    jzx__atomic_store_relaxed(&actor->task.cold, cold);
+}
+
 /* NULL if it has none. */
 static inline const char *jzx__actor_name(const struct jzx__actor *actor) {
-    const struct jzx__cold *cold = actor->task.cold;
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
     return cold == NULL || cold->name[0] == '\0' ? NULL : cold->name;
+}
+
+/* In its cleanup. */
+static inline bool jzx__actor_is_ending(const struct jzx__actor *actor) {
+    return actor->task.status == JZX_ACTOR_STOPPED || actor->task.status == JZX_ACTOR_FAILED;
 }
 
 /* The id of a living actor, or the one to come of a free slot. */
@@ -90,7 +166,10 @@ static inline jzx_on_full jzx__actor_on_full(const struct jzx__actor *actor) {
 }
 
 /* One pass over the ready actors. */
-bool jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max);
+enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max);
+
+/* A turn that went on without the worker is over: does what its end asks for. */
+void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat);
 
 /* Emits the start event if it is still due, so that no other event of the actor comes before it. */
 void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor);
@@ -101,6 +180,13 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
 
 /* Refuses what comes from now on, and ends the actor when it has handled what it has. Mine only. */
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);
+
+/* What other threads may see of a slot. False if it has no living actor. Any thread. */
+bool jzx__actor_glance(const struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_info *info);
+
+/* Asks an actor for something (JZX__WANT_*). me is this thread's worker, or NULL. */
+jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
+                           uint32_t want);
 
 /* A cold record with defaults, or NULL without memory. */
 struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me);

@@ -15,48 +15,56 @@ static bool set_want(struct jzx__actor *actor, uint32_t generation, uint32_t wan
     return true;
 }
 
-/* After a request met CLOSED: false if it was in time all the same. An owner without OUT is alive
- * and works its queue off, so it will see the bit. With OUT and another generation the actor has
- * ended since the bit was set. With OUT and the same one a guessed id named a free slot. */
+/* After a request met CLOSED: false if it was in time all the same. An owner without GONE is alive
+ * and works its queue off, so it will see the bit. With GONE and another generation the actor has
+ * ended since the bit was set. With GONE and the same one a guessed id named a free slot. */
 static bool was_in_vain(struct jzx__actor *actor, uint32_t generation) {
     /* acquire: pairs with the release in make_stale; the generation was raised before */
-    if ((jzx__atomic_load_acquire(&actor->task.owner) & JZX__OWNER_OUT) == 0)
+    if ((jzx__atomic_load_acquire(&actor->task.owner) & JZX__OWNER_GONE) == 0)
         return false;
     /* relaxed: see above */
     uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
     return jzx__state_generation(state) == generation;
 }
 
-static jzx_err request_remote(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t generation,
-                              uint32_t want) {
+static jzx_err request_remote(struct jzx_loop *loop, struct jzx__worker *me,
+                              struct jzx__actor *actor, uint32_t generation, uint32_t want) {
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
     if (!set_want(actor, generation, want))
         return JZX_ERR_NO_SUCH_ACTOR;
     enum jzx__push_result result = jzx__task_nudge(&actor->task);
     if (result == JZX__PUSH_OK_INJECT)
-        jzx__task_inject(&actor->task);
+        jzx__task_inject(&actor->task, me);
     if (result == JZX__PUSH_CLOSED && was_in_vain(actor, generation))
         return jzx__mailbox_gone(loop);
     return JZX_OK;
 }
 
-static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {
-    if (loop == NULL)
-        return JZX_ERR_INVALID_ARG;
-    struct jzx__worker *me = jzx__loop_self(loop);
+jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
+                           uint32_t want) {
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
     if (actor == NULL)
         return jzx__mailbox_gone(loop);
     uint32_t generation = jzx_id_generation(id);
     if (!jzx__worker_owns(me, &actor->task))
-        return request_remote(loop, actor, generation, want);
+        return request_remote(loop, me, actor, generation, want);
     if (want == JZX__WANT_DRAIN)
         jzx__actor_drain(me, actor);
     else if (set_want(actor, generation, want))
         actor->task.care |= JZX__CARE_WANT;
     jzx__worker_ready(me, &actor->task);
     return JZX_OK;
+}
+
+static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = jzx__actor_request(loop, me, id, want);
+    jzx__visit_end(&visit);
+    return err;
 }
 
 jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind kind) {

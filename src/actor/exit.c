@@ -43,7 +43,7 @@ static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx
     }
     /* release: pairs with the acquire in was_in_vain. Takes the slot out of this thread's fast
      * path */
-    jzx__atomic_store_release(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_OUT);
+    jzx__atomic_store_release(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_FLAGS);
     return fulls;
 }
 
@@ -74,7 +74,7 @@ static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct 
 /* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      jzx_actor_id id) {
-    struct jzx__cold *cold = actor->task.cold;
+    struct jzx__cold *cold = jzx__actor_cold(actor);
     bury_list(me, actor, jzx__task_clear(&actor->task), id);
     if (cold != NULL) {
         struct jzx__node *stash = cold->stash_first;
@@ -88,13 +88,19 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
 
 static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
                          jzx_exit_reason reason) {
-    struct jzx__cold *cold = actor->task.cold;
+    struct jzx__cold *cold = jzx__actor_cold(actor);
     if (cold == NULL || cold->cleanup == NULL)
         return;
-    struct jzx__turn turn = {.ctx = {actor->task.arg, id, jzx__loop_of(me)}, .actor = actor};
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    struct jzx__turn turn = {.ctx = {actor->task.arg, id, jzx__loop_of(me)}, .seat = seat};
     void *turn_before = me->turn;
+    struct jzx__task *task_before = jzx__worker_current(me);
     me->turn = &turn;
+    /* release: pairs with the acquire of dumps and the watchdog */
+    jzx__atomic_store_release(&seat->task, &actor->task);
     cold->cleanup(&turn.ctx, reason);
+    /* release: pairs with the same */
+    jzx__atomic_store_release(&seat->task, task_before);
     me->turn = turn_before;
 }
 
@@ -121,15 +127,17 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
     bury_all(me, actor, inbox, id);
     call_cleanup(me, actor, id, reason);
     tell_observer(jzx__loop_of(me), actor, id, reason);
-    if (actor->task.cold != NULL)
-        jzx__slab_free(&me->slab, JZX__COLD_CLASS, actor->task.cold);
+    if (jzx__actor_cold(actor) != NULL) {
+        jzx__slab_free(&me->slab, JZX__COLD_CLASS, jzx__actor_cold(actor));
+        jzx__actor_set_cold(actor, NULL);
+    }
     if (is_failure(reason))
         jzx__counter_add(&me->counters.failed, 1);
 }
 
 void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
     JZX_ASSERT_OWNER(me);
-    JZX_ASSERT(actor->task.place < JZX__IN_SPAWNED);
+    JZX_ASSERT(actor->task.place <= JZX__RUNNING);
     struct jzx_loop *loop = jzx__loop_of(me);
     jzx_actor_id id = jzx__actor_id(actor);
     bool entry_left;
@@ -137,14 +145,14 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
         jzx__actor_announce(loop, actor);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
     uint32_t fulls = make_stale(me, actor, id);
-    if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || actor->task.cold != NULL ||
+    if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason)))
         end_with_ceremony(me, actor, inbox, fulls, id, reason);
     if (!actor->task.daemon)
-        loop->local_live--;
+        jzx__worker_count_died(me);
     jzx__counter_add(&me->counters.exited, 1);
     actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
     if (JZX_LIKELY(!entry_left))
-        jzx__table_release(&loop->table, &loop->slots, actor);
+        jzx__table_release(&loop->table, jzx__slots_of(me), actor);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What an actor looks like, for people and tools. Looks only at what the driving thread owns. */
+/* What an actor looks like, for people and tools: whole for actors of this thread's worker, and for
+ * all while the loop does not run; from outside only what other threads may read. */
 #include "actor/mailbox.h"
-
-#include <string.h>
 
 static size_t list_size_bytes(const struct jzx__node *node) {
     size_t bytes = 0;
@@ -19,53 +18,107 @@ static jzx_actor_status status_of(struct jzx__actor *actor) {
     return (jzx_actor_status)actor->task.status;
 }
 
-static void fill(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_info *info) {
-    const struct jzx__cold *cold = actor->task.cold;
-    const struct jzx__turn *turn = me->turn;
+static jzx_activity activity_of(const struct jzx__actor *actor) {
+    switch (actor->task.place) {
+    case JZX__IDLE:
+    case JZX__NEW:
+    case JZX__ASIDE: return JZX_ACTIVITY_IDLE;
+    case JZX__RUNNING:
+        return jzx__actor_is_ending(actor) ? JZX_ACTIVITY_COMPLETE : JZX_ACTIVITY_RUNNING;
+    case JZX__AWAY: return JZX_ACTIVITY_BLOCKED;
+    default: return JZX_ACTIVITY_READY;
+    }
+}
+
+static uint32_t current_tag(const struct jzx__worker *worker, const struct jzx__actor *actor) {
+    /* relaxed, all: the worker is this thread's, or at rest */
+    struct jzx__seat *seat = jzx__atomic_load_relaxed(&worker->seat);
+    if (seat == NULL || jzx__atomic_load_relaxed(&seat->task) != &actor->task)
+        return 0;
+    /* relaxed: as above */
+    return jzx__atomic_load_relaxed(&seat->tag);
+}
+
+/* The part in the cold record. The stash belongs to a turn that went on without its worker. */
+static void fill_cold(const struct jzx__actor *actor, jzx_actor_info *info) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (cold == NULL)
+        return;
+    info->memory_bytes += jzx__slab_class_size(JZX__COLD_CLASS);
+    info->steps = cold->steps;
+    info->started_ns = cold->started_ns;
+    info->parent = cold->parent;
+    if (actor->task.place != JZX__AWAY) {
+        info->stashed = cold->stash_count;
+        info->memory_bytes += list_size_bytes(cold->stash_first);
+    }
+}
+
+/* An actor of a worker that is this thread's, or at rest. */
+static void fill(struct jzx__worker *worker, struct jzx__actor *actor, jzx_actor_info *info) {
     uint32_t in_inbox = jzx__inbox_count(jzx__task_inbox(&actor->task));
     *info = (jzx_actor_info){.size = sizeof *info};
     info->id = jzx__actor_id(actor);
     info->status = status_of(actor);
+    info->activity = activity_of(actor);
+    info->priority = (jzx_priority)(actor->task.rank + JZX_PRIORITY_CRITICAL);
+    info->worker = worker->index;
     info->daemon = actor->task.daemon;
     info->depth = actor->task.pending + in_inbox;
     info->mailbox_cap = jzx__actor_cap(actor);
-    info->current_tag = turn != NULL && turn->actor == actor ? turn->current_tag : 0;
+    info->current_tag = current_tag(worker, actor);
     info->memory_bytes =
         sizeof *actor + list_size_bytes(actor->task.head) + (size_t)in_inbox * JZX__BLOCK_SIZE_MIN;
-    if (cold != NULL) {
-        memcpy(info->name, cold->name, sizeof info->name);
-        info->stashed = cold->stash_count;
-        info->memory_bytes +=
-            jzx__slab_class_size(JZX__COLD_CLASS) + list_size_bytes(cold->stash_first);
-    }
+    jzx__name_read(actor, info->name);
+    fill_cold(actor, info);
+}
+
+bool jzx__actor_glance(const struct jzx_loop *loop, struct jzx__actor *actor,
+                       jzx_actor_info *info) {
+    /* acquire: pairs with the release that makes an id stale */
+    jzx_actor_id id = jzx__atomic_load_acquire(&actor->task.id);
+    uint64_t word = jzx__task_inbox(&actor->task);
+    /* relaxed: a picture of the moment */
+    uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
+    if (owner & JZX__OWNER_GONE)
+        return false;
+    const struct jzx__worker *worker = (const void *)(owner & ~JZX__OWNER_FLAGS);
+    *info = (jzx_actor_info){.size = sizeof *info,
+                             .id = id,
+                             .is_partial = true,
+                             .status = worker == NULL ? JZX_ACTOR_INIT : JZX_ACTOR_RUNNING,
+                             .worker = worker == NULL ? JZX_NONE : worker->index,
+                             .depth = jzx__inbox_count(word),
+                             .mailbox_cap = jzx__actor_cap(actor),
+                             .memory_bytes = sizeof *actor};
+    jzx__name_read(actor, info->name);
+    (void)loop;
+    /* acquire: pairs with the release that makes an id stale; the name was its own */
+    return jzx__atomic_load_acquire(&actor->task.id) == id;
 }
 
 /* False if the slot has no living actor. */
-static bool show(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_info *info) {
-    struct jzx__worker *me = &loop->sched.worker;
-    if (jzx__worker_owns(me, &actor->task)) {
-        fill(me, actor, info);
-        return true;
-    }
-    if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
-        return false;
-    /* Spawned by another thread and not taken in yet: there is nothing to see but that it lives. */
-    *info = (jzx_actor_info){.size = sizeof *info, .status = JZX_ACTOR_INIT};
-    info->id = jzx__actor_id(actor);
-    info->mailbox_cap = jzx__actor_cap(actor);
-    info->memory_bytes = sizeof *actor;
+static bool show(struct jzx_loop *loop, const struct jzx__drive *drive, struct jzx__actor *actor,
+                 jzx_actor_info *info) {
+    /* relaxed: only this thread makes it one of its workers, or the others are at rest */
+    uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
+    struct jzx__worker *worker = (struct jzx__worker *)owner;
+    bool is_mine = drive->nested ? worker == drive->me : (owner & JZX__OWNER_FLAGS) == 0;
+    if (!is_mine)
+        return jzx__actor_glance(loop, actor, info);
+    fill(worker, actor, info);
     return true;
 }
 
-static jzx_err fill_by_id(struct jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info) {
-    struct jzx__worker *me = &loop->sched.worker;
+static jzx_err fill_by_id(struct jzx_loop *loop, const struct jzx__drive *drive, jzx_actor_id id,
+                          jzx_actor_info *info) {
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
-    const struct jzx__turn *turn = me->turn;
+    const struct jzx__turn *turn = drive->me->turn;
     if (actor != NULL)
-        return show(loop, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
+        return show(loop, drive, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
     if (turn == NULL || turn->ctx.self != id)
         return jzx__mailbox_gone(loop);
-    fill(me, turn->actor, info); /* it asks from its own cleanup */
+    fill(drive->me, jzx__turn_actor(turn), info); /* it asks from its own cleanup */
     info->id = id;
     return JZX_OK;
 }
@@ -75,7 +128,7 @@ static jzx_err enter(struct jzx_loop *loop, struct jzx__drive *drive) {
     if (!jzx__loop_enter(loop, drive))
         return JZX_ERR_ACTOR_NOT_LOCAL;
     if (!drive->nested)
-        jzx__worker_drain_inject(&loop->sched.worker, UINT32_MAX);
+        jzx__loop_take_in_all(loop, drive->seat);
     return JZX_OK;
 }
 
@@ -86,7 +139,7 @@ jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info
     jzx_err err = enter(loop, &drive);
     if (err != JZX_OK)
         return err;
-    err = fill_by_id(loop, id, info);
+    err = fill_by_id(loop, &drive, id, info);
     jzx__loop_leave(loop, &drive);
     return err;
 }
@@ -103,7 +156,7 @@ jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
     uint64_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (; err != JZX_OK && *cursor < minted; ++*cursor) {
         struct jzx__actor *actor = jzx__table_slot(&loop->table, (uint32_t)*cursor);
-        if (show(loop, actor, info))
+        if (show(loop, &drive, actor, info))
             err = JZX_OK;
     }
     jzx__loop_leave(loop, &drive);

@@ -2,6 +2,8 @@
 /* The owner's side of a mailbox and the bound with its policies. */
 #include "actor/mailbox.h"
 
+#include "sched/balance.h"
+
 static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx__node *node) {
     return jzx_make_id(node->generation, jzx_id_index(jzx__actor_id(actor)));
 }
@@ -17,7 +19,8 @@ static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor
 }
 
 /* A thread that is not the owner met a full mailbox: the owner will tell the observer. */
-static void note_full(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t generation) {
+static void note_full(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
+                      uint32_t generation) {
     if (!jzx__observer_is_set(&loop->observer))
         return;
     /* relaxed: a first guess for the exchange below */
@@ -30,7 +33,7 @@ static void note_full(struct jzx_loop *loop, struct jzx__actor *actor, uint32_t 
     } while (!jzx__atomic_cas_acq_rel(&actor->task.state, &state, state + JZX__FULLS_ONE));
     /* The mailbox may have been emptied meanwhile: somebody must look. */
     if (jzx__task_nudge(&actor->task) == JZX__PUSH_OK_INJECT)
-        jzx__task_inject(&actor->task);
+        jzx__task_inject(&actor->task, me);
 }
 
 void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
@@ -227,6 +230,14 @@ jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *act
     return JZX_OK;
 }
 
+/* The actor whose turn it is talks to another worker: perhaps it should be there. */
+static void note_crossing(struct jzx__worker *me, struct jzx__actor *target) {
+    struct jzx__task *current = jzx__worker_current(me);
+    jzx__balance_crossed(me, &target->task);
+    if (current != NULL && jzx__balance_wants_current(me, &target->task))
+        current->care |= JZX__CARE_MOVE;
+}
+
 /* From a thread that does not own the actor (R2). Between a push that got the token and the inject
  * nothing may block, allocate or call out: the actor hears of no other push until then. */
 jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
@@ -239,11 +250,11 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
         return jzx__mailbox_gone(loop);
     bool is_request = message->node.lane == JZX__LANE_ROOM;
     switch (jzx__task_push(&actor->task, &message->node, limit)) {
-    case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task); break;
+    case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task, me); break;
     case JZX__PUSH_OK: break;
     case JZX__PUSH_CLOSED: return jzx__mailbox_gone(loop);
     case JZX__PUSH_FULL:
-        note_full(loop, actor, generation);
+        note_full(loop, me, actor, generation);
         if (on_full == JZX_FULL_REFUSE)
             return JZX_ERR_MAILBOX_FULL;
         jzx__loop_count(loop, me, accepted);
@@ -253,15 +264,15 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     }
     if (!is_request) /* a request for room is counted when its answer is sent */
         jzx__loop_count(loop, me, accepted);
+    if (me != NULL)
+        note_crossing(me, actor);
     return JZX_OK;
 }
 
 /* ---- jzx_send_when_room ---- */
 
-jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who) {
-    if (loop == NULL)
-        return JZX_ERR_INVALID_ARG;
-    struct jzx__worker *me = jzx__loop_self(loop);
+static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id target,
+                            jzx_actor_id who) {
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, target);
     if (actor == NULL || jzx__table_lookup(&loop->table, who) == NULL)
         return jzx__mailbox_gone(loop);
@@ -280,5 +291,15 @@ jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who
     jzx_err err = jzx__mailbox_deliver_remote(loop, me, actor, request);
     if (err != JZX_OK)
         jzx__message_destroy(loop, me, request);
+    return err;
+}
+
+jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = ask_for_room(loop, me, target, who);
+    jzx__visit_end(&visit);
     return err;
 }

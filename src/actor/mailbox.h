@@ -31,6 +31,10 @@ void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor,
 /* Tells those who wait for room if there is some; all of them, at the actor's end. Owner only. */
 void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor, bool at_end);
 
+/* Puts a list of messages before all that waits. Owner only. */
+void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
+                            struct jzx__node *last);
+
 /* True if less than half of the bound is used. Owner only. */
 static inline bool jzx__mailbox_has_room(struct jzx__actor *actor) {
     uint32_t waiting = actor->task.pending + jzx__inbox_count(jzx__task_inbox(&actor->task));

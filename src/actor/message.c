@@ -77,14 +77,20 @@ void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
 void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor) {
     if (loop == NULL || len > JZX_MSG_LEN_MAX)
         return NULL;
-    struct jzx__message *message =
-        jzx__message_create_large(loop, jzx__loop_self(loop), len, destructor);
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    struct jzx__message *message = jzx__message_create_large(loop, me, len, destructor);
+    jzx__visit_end(&visit);
     return message == NULL ? NULL : message->payload;
 }
 
 void jzx_msg_free(jzx_loop *loop, void *data) {
-    if (loop != NULL && data != NULL)
-        jzx__message_destroy(loop, jzx__loop_self(loop), jzx__message_of_data(data));
+    if (loop == NULL || data == NULL)
+        return;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx__message_destroy(loop, me, jzx__message_of_data(data));
+    jzx__visit_end(&visit);
 }
 
 size_t jzx_msg_len(const void *data) {

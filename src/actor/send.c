@@ -47,11 +47,8 @@ static inline void address(struct jzx__message *message, jzx_actor_id to, jzx_ac
 
 /* Every send that is not the common case: other threads, long payloads, a bound in reach,
  * errors. */
-static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
-                                 const void *data, size_t len, uint32_t tag) {
-    if (loop == NULL)
-        return JZX_ERR_INVALID_ARG;
-    struct jzx__worker *me = jzx__loop_self(loop);
+static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
+                           jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
     if ((data == NULL && len != 0) || len > JZX_MSG_LEN_MAX || tag >= JZX_TAG_RESERVED)
         return refuse(loop, me, JZX_ERR_INVALID_ARG);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
@@ -73,21 +70,40 @@ static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_act
     return JZX_OK;
 }
 
+static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                 const void *data, size_t len, uint32_t tag) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = send_inside(loop, me, to, from, data, len, tag);
+    jzx__visit_end(&visit);
+    return err;
+}
+
 /* The common case makes no call but the last, so that it needs no stack: it decides everything
- * before it changes anything, and leaves the rest to send_any. */
+ * before it changes anything, and leaves the rest to send_any; a send by a callback of the runtime
+ * (inside the bracket already) and one to an actor with a rank are among that. */
 jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
                  uint32_t tag) {
-    struct jzx__worker *me = jzx__worker_self(); /* NULL owns nothing, see below */
-    if (JZX_UNLIKELY(loop == NULL || tag >= JZX_TAG_RESERVED || len > JZX_MSG_INLINE))
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || loop == NULL || tag >= JZX_TAG_RESERVED ||
+                     len > JZX_MSG_INLINE))
         return send_any(loop, to, from, data, len, tag);
     if (len != 0 && JZX_UNLIKELY(data == NULL))
         return send_any(loop, to, from, data, len, tag);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
-    /* An actor that this thread owns is one of a loop that it drives: this loop. */
-    if (JZX_UNLIKELY(actor == NULL || !jzx__worker_owns(me, &actor->task) ||
-                     (jzx__task_inbox(&actor->task) & ~JZX__INBOX_TOKEN) != 0 ||
-                     actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0)))
+    if (JZX_UNLIKELY(actor == NULL))
         return send_any(loop, to, from, data, len, tag);
+    struct jzx__worker *me = jzx__seat_enter(seat); /* NULL owns nothing, see below */
+    /* An actor that this thread owns is one of a loop that it drives: this loop. */
+    if (JZX_UNLIKELY(!jzx__worker_owns(me, &actor->task) ||
+                     (jzx__task_inbox(&actor->task) & ~JZX__INBOX_TOKEN) != 0 ||
+                     actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0) ||
+                     actor->task.place == JZX__ASIDE)) {
+        jzx__seat_leave(jzx__seat_of_thread, 0);
+        return send_any(loop, to, from, data, len, tag);
+    }
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
     jzx__task_append(&actor->task, &message->node, 1);
     jzx__node_init_plain(&message->node, jzx_id_generation(to));
@@ -95,8 +111,10 @@ jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void 
     message->tag = tag;
     message->len = (uint32_t)len;
     jzx__counter_add(&me->counters.accepted, 1);
-    jzx__worker_ready(me, &actor->task);
+    jzx__worker_ready_plain(me, &actor->task);
     copy_short(message->payload, data, len);
+    /* relaxed: it is this thread's seat */
+    jzx__seat_leave(jzx__atomic_load_relaxed(&me->seat), 0);
     return JZX_OK;
 }
 
@@ -105,10 +123,8 @@ jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t
     return jzx_send(loop, to, JZX_NOBODY, data, len, tag);
 }
 
-jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data, uint32_t tag) {
-    if (loop == NULL)
-        return JZX_ERR_INVALID_ARG;
-    struct jzx__worker *me = jzx__loop_self(loop);
+static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
+                           jzx_actor_id from, void *data, uint32_t tag) {
     if (data == NULL || tag >= JZX_TAG_RESERVED)
         return refuse(loop, me, JZX_ERR_INVALID_ARG);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
@@ -118,4 +134,14 @@ jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *d
     address(message, to, from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     return err == JZX_OK ? JZX_OK : refuse(loop, me, err);
+}
+
+jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data, uint32_t tag) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = move_inside(loop, me, to, from, data, tag);
+    jzx__visit_end(&visit);
+    return err;
 }

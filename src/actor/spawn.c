@@ -2,6 +2,9 @@
 /* Making actors: checking the options, filling a slot, opening it (R13). */
 #include "actor/mailbox.h"
 
+#include "jzx/context.h"
+
+#include <stddef.h>
 #include <string.h>
 
 void jzx_spawn_opts_init(jzx_spawn_opts *opts) {
@@ -14,31 +17,61 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
            opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
            (opts->stash_cap <= JZX_MAILBOX_CAP_MAX || opts->stash_cap == JZX_NONE) &&
            (unsigned)opts->on_full <= JZX_FULL_DROP_NEW &&
+           (unsigned)opts->priority <= JZX_PRIORITY_LOW &&
            (JZX_LIKELY(opts->name == NULL) ||
             strnlen(opts->name, JZX_NAME_MAX + 1) <= JZX_NAME_MAX);
 }
 
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
-           opts->stash_cap != 0;
+           opts->stash_cap != 0 || opts->account;
 }
 
 struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me) {
     struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
     if (cold != NULL) {
-        memset(cold, 0, sizeof *cold);
+        memset(cold, 0, offsetof(struct jzx__cold, name));
+        jzx__name_write(cold, "");
         cold->stash_cap = JZX_DEFAULT_STASH_CAP;
     }
     return cold;
 }
 
-static void fill_cold(struct jzx__cold *cold, const jzx_spawn_opts *opts) {
+static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
     cold->init = opts->init;
     cold->cleanup = opts->cleanup;
     if (opts->stash_cap != 0)
         cold->stash_cap = opts->stash_cap == JZX_NONE ? 0 : opts->stash_cap;
     if (opts->name != NULL)
-        memcpy(cold->name, opts->name, strlen(opts->name) + 1);
+        jzx__name_write(cold, opts->name);
+    if (opts->account) {
+        cold->started_ns = jzx__clock_now(&loop->sched.clock);
+        cold->parent = jzx_current_actor();
+    }
+}
+
+static enum jzx__rank rank_of(const jzx_spawn_opts *opts) {
+    return opts->priority == JZX_PRIORITY_DEFAULT
+               ? JZX__NORMAL
+               : (enum jzx__rank)(opts->priority - JZX_PRIORITY_CRITICAL);
+}
+
+static enum jzx__bound bound_of(const jzx_spawn_opts *opts) {
+    if (opts->place == JZX_PLACE_ANY)
+        return JZX__FREE;
+    return opts->place == JZX_PLACE_CALLER ? JZX__BOUND_CALLER : JZX__BOUND_WORKER;
+}
+
+/* What most actors do not have. */
+static void fill_extras(struct jzx__task *task, const jzx_spawn_opts *opts) {
+    task->rank = (uint8_t)rank_of(opts);
+    task->bound = (uint8_t)bound_of(opts);
+    if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
+        task->place = task->rest = JZX__ASIDE;
+    if (opts->on_full == JZX_FULL_DROP_OLDEST)
+        task->care |= JZX__CARE_DROP_OLDEST;
+    if (opts->account)
+        task->care |= JZX__CARE_ACCOUNT;
 }
 
 /* care is what the first turn must look at, beside what the options ask for. */
@@ -60,10 +93,15 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->place = JZX__NEW;
     task->holds = false;
     task->status = (uint8_t)status;
-    task->care = opts->on_full == JZX_FULL_DROP_OLDEST ? care | JZX__CARE_DROP_OLDEST : care;
+    task->care = care | loop->restless;
+    task->rest = JZX__IDLE;
+    task->heat = 0;
+    task->stays = 0;
+    task->rank = JZX__NORMAL;
+    task->bound = JZX__FREE;
     task->daemon = opts->daemon;
-    slot->task.cold = cold;
-    slot->task.waiters = NULL;
+    task->waiters = NULL;
+    jzx__actor_set_cold(slot, cold);
 }
 
 /* Opens a filled slot: from here on its id reaches it. Returns the id. */
@@ -86,9 +124,10 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     else
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_RUNNING, JZX__CARE_ANNOUNCE);
-    jzx_actor_id id = open_slot(slot, jzx__worker_word(me), 0);
+    fill_extras(&slot->task, opts);
     if (!opts->daemon)
-        loop->local_live++;
+        jzx__worker_count_born(me);
+    jzx_actor_id id = open_slot(slot, jzx__worker_word(me), 0);
     jzx__counter_add(&me->counters.spawned, 1);
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
@@ -98,55 +137,96 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     return id;
 }
 
-/* On another thread: handed to the loop's worker, whose entry starts it (I5). */
-static jzx_actor_id open_remote(struct jzx_loop *loop, struct jzx__actor *slot,
-                                const jzx_spawn_opts *opts, struct jzx__cold *cold) {
-    uintptr_t owner = jzx__worker_word(&loop->sched.worker) | JZX__OWNER_OUT;
-    fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
-    if (!opts->daemon) {
-        /* relaxed: seen by the loop's thread with the entry that follows */
-        jzx__atomic_add_relaxed(&loop->foreign_live, (uint64_t)1);
+/* The worker that the actor is bound to, or NULL if any will do. */
+static struct jzx__worker *target_of(const struct jzx_loop *loop, const jzx_spawn_opts *opts) {
+    switch (bound_of(opts)) {
+    case JZX__FREE: return NULL;
+    case JZX__BOUND_CALLER: return loop->sched.workers[0];
+    case JZX__BOUND_WORKER: break;
     }
-    jzx_actor_id id = open_slot(slot, owner, JZX__INBOX_TOKEN);
-    jzx__task_inject(&slot->task);
-    jzx__loop_count(loop, (struct jzx__worker *)NULL, spawned);
+    return loop->sched.workers[opts->place - JZX_PLACE_WORKER(0)];
+}
+
+/* On a thread that will not own it: handed to the worker that it is bound to, whose entry starts
+ * it, or put into the global queue (I5). */
+static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *slot, const jzx_spawn_opts *opts,
+                                   struct jzx__cold *cold) {
+    struct jzx__worker *target = target_of(loop, opts);
+    struct jzx__task *task = &slot->task;
+    fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
+    fill_extras(task, opts);
+    if (!opts->daemon && me != NULL) {
+        jzx__worker_count_born(me);
+    } else if (!opts->daemon) {
+        /* relaxed: seen by the worker with the entry or the queue that follows */
+        jzx__atomic_add_relaxed(&loop->sched.foreign_born, (uint64_t)1);
+    }
+    jzx__loop_count(loop, me, spawned);
+    if (target == NULL) {
+        task->holds = true;
+        task->place = JZX__OFFERED;
+    }
+    jzx_actor_id id = open_slot(slot, jzx__worker_word(target) | JZX__OWNER_OUT, JZX__INBOX_TOKEN);
+    if (target == NULL)
+        jzx__sched_submit(&loop->sched, task);
+    else
+        jzx__task_inject(task, me);
     return id;
 }
 
-/* Every spawn that is not the common case: other threads, names, hooks, observers, errors. */
-static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *opts,
-                                  jzx_actor_id *id) {
-    if (loop == NULL || !opts_are_valid(opts))
-        return JZX_ERR_INVALID_ARG;
-    if (jzx__sched_is_stopped(&loop->sched))
-        return JZX_ERR_LOOP_CLOSED;
-    struct jzx__worker *me = jzx__loop_self(loop);
+static bool is_local(const struct jzx_loop *loop, const struct jzx__worker *me,
+                     const jzx_spawn_opts *opts) {
+    return me != NULL && (opts->place == JZX_PLACE_ANY || target_of(loop, opts) == me);
+}
+
+static bool place_exists(const struct jzx_loop *loop, const jzx_spawn_opts *opts) {
+    return opts->place == JZX_PLACE_CALLER || opts->place <= loop->sched.worker_count;
+}
+
+static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
+                            const jzx_spawn_opts *opts, jzx_actor_id *id) {
     struct jzx__cold *cold = NULL;
     if (needs_cold(opts)) {
         cold = jzx__cold_create(loop, me);
         if (cold == NULL)
             return JZX_ERR_NO_MEMORY;
-        fill_cold(cold, opts);
+        fill_cold(loop, cold, opts);
     }
     jzx_err err = JZX_OK;
     struct jzx__actor *slot =
-        jzx__table_acquire(&loop->table, me != NULL ? &loop->slots : NULL, &err);
+        jzx__table_acquire(&loop->table, me != NULL ? jzx__slots_of(me) : NULL, &err);
     if (slot == NULL) {
         if (cold != NULL)
             jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
         return err;
     }
-    jzx_actor_id made =
-        me != NULL ? open_local(loop, me, slot, opts, cold) : open_remote(loop, slot, opts, cold);
+    jzx_actor_id made = is_local(loop, me, opts) ? open_local(loop, me, slot, opts, cold)
+                                                 : open_elsewhere(loop, me, slot, opts, cold);
     if (id != NULL)
         *id = made;
     return JZX_OK;
 }
 
+/* Every spawn that is not the common case: other threads, names, hooks, observers, errors. */
+static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *opts,
+                                  jzx_actor_id *id) {
+    if (loop == NULL || !opts_are_valid(opts) || !place_exists(loop, opts))
+        return JZX_ERR_INVALID_ARG;
+    if (jzx__sched_stop_state(&loop->sched) != JZX__OPEN)
+        return JZX_ERR_LOOP_CLOSED;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = spawn_inside(loop, me, opts, id);
+    jzx__visit_end(&visit);
+    return err;
+}
+
 /* Valid options that ask for nothing beyond the 128 bytes of the slot. */
 static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
-                       opts->stash_cap | (uintptr_t)opts->on_full;
+                       opts->stash_cap | (uintptr_t)opts->on_full | (uintptr_t)opts->priority |
+                       opts->place | opts->account;
     return opts->size == sizeof *opts && extras == 0 && opts->behavior != NULL &&
            opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
@@ -155,17 +235,23 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
 jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) {
     if (JZX_UNLIKELY(loop == NULL || opts == NULL || !opts_are_plain(opts)))
         return spawn_any(loop, opts, id);
-    struct jzx__worker *me = jzx__loop_self(loop);
-    if (JZX_UNLIKELY(me == NULL || loop->slots.count == 0 || jzx__sched_is_stopped(&loop->sched) ||
-                     jzx__observer_is_set(&loop->observer)))
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    struct jzx__slot_cache *slots = me == NULL ? NULL : jzx__slots_of(me);
+    if (JZX_UNLIKELY(me == NULL || slots->count == 0 ||
+                     jzx__sched_stop_state(&loop->sched) != JZX__OPEN ||
+                     jzx__observer_is_set(&loop->observer))) {
+        jzx__visit_end(&visit);
         return spawn_any(loop, opts, id);
-    struct jzx__actor *slot = loop->slots.slots[--loop->slots.count];
+    }
+    struct jzx__actor *slot = slots->slots[--slots->count];
     fill_slot(loop, slot, opts, NULL, JZX_ACTOR_RUNNING, 0);
-    jzx_actor_id made = open_slot(slot, jzx__worker_word(me), 0);
     if (!opts->daemon)
-        loop->local_live++;
+        jzx__worker_count_born(me);
+    jzx_actor_id made = open_slot(slot, jzx__worker_word(me), 0);
     jzx__counter_add(&me->counters.spawned, 1);
     if (id != NULL)
         *id = made;
+    jzx__visit_end(&visit);
     return JZX_OK;
 }

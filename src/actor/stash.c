@@ -19,25 +19,34 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
     return data;
 }
 
+/* True if the turn's thread has lost its worker; the stash is still the turn's. */
+static bool has_lost(const struct jzx__turn *turn, const struct jzx__visit *visit,
+                     const struct jzx__worker *me) {
+    return me == NULL && visit->seat == turn->seat;
+}
+
 jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
     if (ctx == NULL || behavior == NULL)
         return JZX_ERR_INVALID_ARG;
-    struct jzx__actor *actor = jzx__turn_of(ctx)->actor;
-    if (actor->task.status == JZX_ACTOR_STOPPED || actor->task.status == JZX_ACTOR_FAILED)
-        return JZX_ERR_NO_SUCH_ACTOR; /* from its cleanup */
-    actor->task.entry = (void (*)(void))behavior;
-    return JZX_OK;
+    struct jzx__turn *turn = jzx__turn_of(ctx);
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    jzx_err err = JZX_OK;
+    if (has_lost(turn, &visit, me))
+        turn->become_to = behavior;
+    else if (jzx__actor_is_ending(jzx__turn_actor(turn)))
+        err = JZX_ERR_NO_SUCH_ACTOR; /* from its cleanup */
+    else
+        jzx__turn_actor(turn)->task.entry = (void (*)(void))behavior;
+    jzx__visit_end(&visit);
+    return err;
 }
 
-jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
-    struct jzx__turn *turn = turn_with(ctx, msg);
-    struct jzx__worker *me = turn == NULL ? NULL : jzx__loop_self(ctx->loop);
-    if (me == NULL) /* also inside another loop that the behaviour runs */
-        return JZX_ERR_INVALID_ARG;
-    struct jzx__actor *actor = turn->actor;
-    if (actor->task.cold == NULL)
-        actor->task.cold = jzx__cold_create(ctx->loop, me);
-    struct jzx__cold *cold = actor->task.cold;
+static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
+    struct jzx__actor *actor = jzx__turn_actor(turn);
+    if (jzx__actor_cold(actor) == NULL)
+        jzx__actor_set_cold(actor, jzx__cold_create(turn->ctx.loop, me));
+    struct jzx__cold *cold = jzx__actor_cold(actor);
     if (cold == NULL)
         return JZX_ERR_NO_MEMORY;
     if (cold->stash_count >= cold->stash_cap)
@@ -51,31 +60,69 @@ jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
     cold->stash_last = node;
     cold->stash_count++;
     turn->current = NULL;
-    me->pass_handled--; /* it waits again */
+    if (me != NULL)
+        me->pass_handled--; /* it waits again */
+    else
+        turn->has_stashed = true; /* as the worker will see */
     return JZX_OK;
+}
+
+jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
+    struct jzx__turn *turn = turn_with(ctx, msg);
+    if (turn == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    jzx_err err = JZX_ERR_INVALID_ARG; /* inside another loop that the behaviour runs */
+    if (me != NULL || has_lost(turn, &visit, me))
+        err = stash(turn, me);
+    jzx__visit_end(&visit);
+    return err;
+}
+
+void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
+                            struct jzx__node *last) {
+    struct jzx__task *task = &actor->task;
+    for (struct jzx__node *node = first; node != NULL; node = node->next)
+        task->pending += node->weight;
+    if (task->head == NULL)
+        task->tail = &last->next;
+    last->next = task->head;
+    task->head = first;
 }
 
 size_t jzx_unstash(jzx_context *ctx) {
     if (ctx == NULL)
         return 0;
-    struct jzx__actor *actor = jzx__turn_of(ctx)->actor;
-    struct jzx__task *task = &actor->task;
-    struct jzx__cold *cold = actor->task.cold;
-    if (cold == NULL || cold->stash_first == NULL)
-        return 0;
-    size_t count = cold->stash_count;
-    for (struct jzx__node *node = cold->stash_first; node != NULL; node = node->next)
-        task->pending += node->weight;
-    if (task->head == NULL)
-        task->tail = &cold->stash_last->next;
-    cold->stash_last->next = task->head;
-    task->head = cold->stash_first;
-    cold->stash_first = NULL;
-    cold->stash_count = 0;
+    struct jzx__turn *turn = jzx__turn_of(ctx);
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
+    size_t count = cold == NULL ? 0 : cold->stash_count;
+    if (count != 0) {
+        struct jzx__node *first = cold->stash_first;
+        cold->stash_first = NULL;
+        cold->stash_count = 0;
+        if (!has_lost(turn, &visit, me)) {
+            jzx__mailbox_put_first(jzx__turn_actor(turn), first, cold->stash_last);
+        } else {
+            cold->stash_last->next = turn->unstashed; /* of an earlier call in this turn */
+            if (turn->unstashed == NULL)
+                turn->unstashed_last = cold->stash_last;
+            turn->unstashed = first;
+        }
+    }
+    jzx__visit_end(&visit);
     return count;
 }
 
 bool jzx_turn_spent(const jzx_context *ctx) {
-    struct jzx__worker *me = ctx == NULL ? NULL : jzx__loop_self(ctx->loop);
-    return me != NULL && jzx__worker_turn_spent(me);
+    if (ctx == NULL)
+        return false;
+    const struct jzx__turn *turn = (const void *)ctx; /* the context is its first member */
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    bool spent = me != NULL ? jzx__worker_turn_spent(me) : has_lost(turn, &visit, me);
+    jzx__visit_end(&visit);
+    return spent;
 }

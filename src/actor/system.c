@@ -2,25 +2,62 @@
 /* Who drives a loop. */
 #include "actor/system.h"
 
+#include "sched/balance.h"
+
 bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
-    drive->before = jzx__worker_self();
-    drive->nested = drive->before == &loop->sched.worker;
+    drive->me = jzx__loop_visit(loop, &drive->visit);
+    drive->nested = drive->me != NULL;
     if (drive->nested)
         return true;
+    jzx__visit_end(&drive->visit);
     uint32_t nobody = 0;
     /* acquire: pairs with the release in leave; what the last driver wrote is ours */
     while (!jzx__atomic_cas_acq_rel(&loop->driven, &nobody, 1u)) {
         if (nobody != 0)
             return false;
     }
-    jzx__worker_of_thread = &loop->sched.worker;
+    drive->me = loop->sched.workers[0];
+    drive->seat = &loop->seat;
+    jzx__seat_init(drive->seat, NULL);
+    jzx__crew_sit(drive->seat, drive->me, true);
+    jzx__seat_enter(drive->seat);
     return true;
 }
 
 void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive) {
-    if (drive->nested)
+    if (drive->nested) {
+        jzx__visit_end(&drive->visit);
         return;
-    jzx__worker_of_thread = drive->before;
+    }
+    jzx__crew_rise(drive->seat, drive->me);
+    jzx__seat_deinit(drive->seat);
     /* release: pairs with the acquire in enter */
     jzx__atomic_store_release(&loop->driven, 0u);
+}
+
+void jzx__loop_take_in_all(struct jzx_loop *loop, struct jzx__seat *seat) {
+    struct jzx__sched *sched = &loop->sched;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        jzx__crew_sit(seat, sched->workers[i], true);
+        jzx__worker_drain_inject(sched->workers[i], UINT32_MAX);
+        jzx__crew_rise(seat, sched->workers[i]);
+    }
+    jzx__crew_sit(seat, sched->workers[0], true);
+    while (jzx__balance_take_global(sched->workers[0]))
+        continue;
+}
+
+/* Seats live as long as the loop. */
+jzx_actor_id jzx__loop_running_on(const struct jzx_loop *loop, uint32_t worker, uint32_t *tag) {
+    /* acquire: pairs with the release in sit */
+    struct jzx__seat *seat = jzx__atomic_load_acquire(&loop->sched.workers[worker]->seat);
+    if (seat == NULL)
+        return JZX_NOBODY;
+    /* acquire: pairs with the release in the turn; the task's words may be read */
+    struct jzx__task *task = jzx__atomic_load_acquire(&seat->task);
+    /* relaxed: a picture of the moment */
+    if (tag != NULL)
+        *tag = jzx__atomic_load_relaxed(&seat->tag);
+    /* acquire: pairs with the release that makes an id stale, as in lookup */
+    return task == NULL ? JZX_NOBODY : jzx__atomic_load_acquire(&task->id);
 }

@@ -15,43 +15,52 @@ struct jzx_loop {
     struct jzx__sched sched;
     struct jzx__observer observer;
     uint32_t default_mailbox_cap;
+    uint8_t restless; /* tests only: care bits of every actor; JZX__CARE_MOVE moves it each turn */
 
-    _Atomic uint64_t foreign_live; /* actors spawned by other threads, never lowered. Decides */
+    /* The caller's own. */
+    uint64_t asked_spawned; /* 1 + actors spawned when the gentle stop last asked all; 0: never */
+    bool started;           /* the loop start event was sent */
+    bool ended;             /* everything was ended and the loop stop event was sent */
 
-    /* The driving thread's own. */
-    struct jzx__slot_cache slots;
-    uint64_t local_live; /* actors spawned here minus all that ended, modulo 2^64 */
-    bool started;        /* the loop start event was sent */
-    bool ended;          /* everything was ended and the loop stop event was sent */
-
-    _Atomic uint32_t driven; /* 1 while a thread is inside run, step, ... Decides */
+    struct jzx__seat seat;    /* of who drives it outside of run; dumps may look at it any time */
+    _Atomic uint32_t driven;  /* 1 while a thread is inside run, step, ... Decides */
+    _Atomic uint32_t running; /* 1 while run has threads at work: nobody sets the observer then */
 };
 
 static inline struct jzx_loop *jzx__loop_of(struct jzx__worker *worker) {
     return JZX_CONTAINER_OF(worker->sched, struct jzx_loop, sched);
 }
 
-/* The worker that this thread drives if it is one of loop's, else NULL: a foreign thread. */
-static inline struct jzx__worker *jzx__loop_self(const struct jzx_loop *loop) {
-    struct jzx__worker *me = jzx__worker_self();
+static inline struct jzx__slot_cache *jzx__slots_of(struct jzx__worker *worker) {
+    return &JZX_CONTAINER_OF(worker, struct jzx__actor_worker, worker)->slots;
+}
+
+/* The worker that this thread drives if it is one of loop's, else NULL: a foreign thread. The
+ * visit must be ended (sched/seat.h). */
+static inline struct jzx__worker *jzx__loop_visit(const struct jzx_loop *loop,
+                                                  struct jzx__visit *visit) {
+    struct jzx__worker *me = jzx__visit_begin(visit);
     return me != NULL && me->sched == &loop->sched ? me : NULL;
 }
 
-/* Living actors that are no daemons. On the driving thread. */
-static inline uint64_t jzx__loop_live(const struct jzx_loop *loop) {
-    /* relaxed: an actor that ended here was seen with its addition, which came before its entry */
-    return loop->local_live + jzx__atomic_load_relaxed(&loop->foreign_live);
-}
-
-/* Becoming the thread that drives the loop, also from inside (then nothing changes). False if
- * another thread is. leave() undoes the last enter(). */
+/* Becoming the thread that drives the loop, also from inside (then nothing changes): it sits down
+ * at worker 0. False if another thread is. leave() undoes the last enter(). */
 struct jzx__drive {
-    struct jzx__worker *before;
+    struct jzx__seat *seat;  /* the loop's, if not nested */
+    struct jzx__visit visit; /* if nested */
+    struct jzx__worker *me;  /* worker 0, or, if nested, the worker of this thread */
     bool nested;
 };
 
 bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive);
+
+/* While no worker has a thread: takes in, for every worker, what others have made ready. */
+void jzx__loop_take_in_all(struct jzx_loop *loop, struct jzx__seat *seat);
 void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive);
+
+/* Whose turn a worker is in, and with which message (tag may be NULL), or JZX_NOBODY. Any
+ * thread. */
+jzx_actor_id jzx__loop_running_on(const struct jzx_loop *loop, uint32_t worker, uint32_t *tag);
 
 /* Adds to a counter of the calling thread: plain on the worker, shared elsewhere. */
 #define jzx__loop_count(loop, me, name)                                                            \

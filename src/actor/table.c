@@ -46,8 +46,9 @@ void jzx__table_deinit(struct jzx__table *table) {
     jzx__lock_deinit(&table->lock);
 }
 
-void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table) {
-    uint32_t share = table->max / CACHE_SHARE;
+void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table,
+                          uint32_t cache_count) {
+    uint32_t share = table->max / CACHE_SHARE / cache_count;
     cache->count = 0;
     cache->limit = share < JZX__SLOT_CACHE_MAX ? share : JZX__SLOT_CACHE_MAX;
 }
@@ -85,7 +86,7 @@ static struct jzx__actor *mint(struct jzx__table *table, jzx_err *err) {
     jzx__atomic_store_relaxed(&slot->task.id, jzx_make_id(1, index));
     jzx__atomic_store_relaxed(&slot->task.state, jzx__state_make(1));
     /* relaxed: as above */
-    jzx__atomic_store_relaxed(&slot->task.owner, JZX__OWNER_OUT);
+    jzx__atomic_store_relaxed(&slot->task.owner, JZX__OWNER_FLAGS);
     jzx__atomic_store_relaxed(&slot->task.inbox, JZX__INBOX_CLOSED);
     /* release: pairs with the acquire in lookup; publishes the chunk and the slot's words */
     jzx__atomic_store_release(&table->minted, index + 1);

@@ -22,7 +22,6 @@
 
 #define JZX__TABLE_FIRST 64u
 #define JZX__TABLE_CHUNK_COUNT 32u
-#define JZX__SLOT_CACHE_MAX 256u
 
 struct jzx__table {
     /* Read by every send. */
@@ -37,17 +36,10 @@ struct jzx__table {
     const jzx_allocator *allocator;
 };
 
-/* Free slots that a worker has at hand. Small tables keep none, so that max_actors is exact for
- * every thread. */
-struct jzx__slot_cache {
-    struct jzx__actor *slots[JZX__SLOT_CACHE_MAX];
-    uint32_t count;
-    uint32_t limit;
-};
-
 void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator *allocator);
 void jzx__table_deinit(struct jzx__table *table);
-void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table);
+void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table,
+                          uint32_t cache_count);
 
 /* The slot of an index below minted. */
 static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {

@@ -3,6 +3,7 @@
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
  * message. */
 #include "actor/mailbox.h"
+#include "sched/balance.h"
 #include "sched/pass.h"
 
 static jzx_exit_reason reason_of(jzx_behavior_result result) {
@@ -31,18 +32,27 @@ void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
     jzx__observer_emit(&loop->observer, &event);
 }
 
-/* False if the actor has ended. */
-static bool start(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__actor *actor = turn->actor;
-    struct jzx__cold *cold = actor->task.cold;
-    actor->task.care &= (uint8_t)~JZX__CARE_START;
-    turn->current = NULL; /* there is no message yet that could be taken or stashed */
-    turn->current_tag = 0;
-    jzx_err err = JZX_OK;
-    if (cold != NULL && cold->init != NULL) {
-        err = cold->init(&turn->ctx);
-        keep_state(turn, actor);
-    }
+/* What became of a turn. */
+enum fate {
+    GOES_ON,
+    ENDED, /* the actor has ended, or moved to another worker */
+    LOST   /* the thread has lost its worker; the turn is the worker's to take back */
+};
+
+/* The thread has lost its worker while user code ran: it is a foreign thread now, inside no
+ * bracket. Leaves the turn with the worker (R19), and touches it no more. */
+static JZX_COLD enum fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
+    jzx__seat_leave(turn->seat, 0);
+    if (turn->current != NULL)
+        jzx__message_destroy(turn->ctx.loop, NULL, turn->current);
+    jzx__crew_return(lost, turn->seat);
+    return LOST;
+}
+
+/* After the init. False if the actor has ended. */
+static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err err) {
+    struct jzx__actor *actor = jzx__turn_actor(turn);
+    keep_state(turn, actor);
     if (err != JZX_OK) {
         jzx__log(&me->sched->log, JZX_LOG_WARN, "actor %u.%u: its init returned %s",
                  jzx_id_index(turn->ctx.self), jzx_id_generation(turn->ctx.self),
@@ -53,6 +63,23 @@ static bool start(struct jzx__worker *me, struct jzx__turn *turn) {
     if (actor->task.status == JZX_ACTOR_INIT)
         actor->task.status = JZX_ACTOR_RUNNING;
     return true;
+}
+
+static enum fate start(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
+    jzx__turn_actor(turn)->task.care &= (uint8_t)~JZX__CARE_START;
+    turn->current = NULL; /* there is no message yet that could be taken or stashed */
+    jzx_err err = JZX_OK;
+    if (cold != NULL && cold->init != NULL) {
+        turn->in_init = true;
+        jzx__seat_leave(turn->seat, 0);
+        err = cold->init(&turn->ctx);
+        turn->init_err = err;
+        if (JZX_UNLIKELY(jzx__seat_enter(turn->seat) != me))
+            return lose(me, turn);
+        turn->in_init = false;
+    }
+    return settle_init(me, turn, err) ? GOES_ON : ENDED;
 }
 
 /* Takes out of the state word what is answered now: the fulls and the wish to drain. The other
@@ -91,10 +118,20 @@ static bool is_wanted(const struct jzx__actor *actor) {
     return (jzx__atomic_load_acquire(&actor->task.state) & JZX__ATTENTION_MASK) != 0;
 }
 
+/* The actor goes to the worker that it sends to, or, in a restless test, to any. */
+static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, uint32_t handled) {
+    if (me->sched->restless)
+        return handled != 0 && jzx__balance_toss(me, &actor->task);
+    actor->task.care &= (uint8_t)~JZX__CARE_MOVE;
+    return jzx__balance_gather(me, &actor->task);
+}
+
 /* Everything that is not "handle the next message". Requests come last and are looked for again
- * after each call to user code, which may have made one. False if the actor has ended. */
-static JZX_COLD bool attend(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__actor *actor = turn->actor;
+ * after each call to user code, which may have made one. */
+static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, uint32_t handled) {
+    struct jzx__actor *actor = jzx__turn_actor(turn);
+    if ((actor->task.care & JZX__CARE_MOVE) && moves_away(me, actor, handled))
+        return ENDED;
     jzx__actor_announce(turn->ctx.loop, actor);
     if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
         jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
@@ -104,19 +141,22 @@ static JZX_COLD bool attend(struct jzx__worker *me, struct jzx__turn *turn) {
     for (;;) {
         if (is_wanted(actor)) {
             if (!obey(me, actor))
-                return false;
+                return ENDED;
         } else if (actor->task.care & JZX__CARE_START) {
-            if (!start(me, turn))
-                return false;
+            enum fate fate = start(me, turn);
+            if (fate != GOES_ON)
+                return fate;
         } else {
             break;
         }
     }
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL);
-        return false;
+        return ENDED;
     }
-    return true;
+    if ((actor->task.care & JZX__CARE_ACCOUNT) && actor->task.head != NULL)
+        jzx__actor_cold(actor)->steps++;
+    return GOES_ON;
 }
 
 static inline bool needs_attention(struct jzx__actor *actor) {
@@ -131,68 +171,121 @@ static inline bool is_quiet(struct jzx__task *task) {
     return task->head == NULL && task->care == 0 && jzx__task_inbox(task) == 0;
 }
 
-/* Runs the behaviour on one message. */
-JZX_INLINE jzx_behavior_result handle(struct jzx__worker *me, struct jzx__turn *turn,
-                                      struct jzx__actor *actor, struct jzx__message *message) {
-    jzx_message view = {message->payload, message->len, message->tag, message->sender};
-    jzx_behavior_fn behavior = (jzx_behavior_fn)actor->task.entry;
-    turn->current = message;
-    turn->current_tag = message->tag;
-    jzx_behavior_result result = behavior(&turn->ctx, &view);
-    if (JZX_LIKELY(turn->current != NULL))
-        jzx__message_destroy(turn->ctx.loop, me, message);
-    return result;
+/* The inbox has something. False if the actor follows its sender to another worker instead of
+ * taking it in. */
+static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, uint64_t word) {
+    if (me->balance.follow_to != NULL) {
+        const struct jzx__message *newest = jzx__message_of(jzx__inbox_list(word));
+        const struct jzx__actor *sender =
+            jzx__table_lookup(&jzx__loop_of(me)->table, newest->sender);
+        /* relaxed: a hint about where the sender is */
+        uintptr_t owner = sender == NULL ? 0 : jzx__atomic_load_relaxed(&sender->task.owner);
+        if (jzx__balance_follow(me, &actor->task, owner))
+            return false;
+    }
+    jzx__mailbox_take_in(me, actor);
+    return true;
 }
 
-/* One turn, as jzx__worker_pass wants it; ctx is the turn of the pass. */
-JZX_INLINE void run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+/* One turn, as jzx__worker_pass wants it; ctx is the turn of the pass. False if the worker was
+ * lost. */
+JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
     struct jzx__turn *turn = ctx;
+    struct jzx__seat *seat = turn->seat;
     struct jzx__actor *actor = jzx__actor_of(task);
     uint32_t budget = me->sched->msgs_per_turn;
     uint32_t handled = 0;
-    turn->actor = actor;
-    turn->current_tag = 0;
+    /* release: pairs with the acquire of dumps and the watchdog, which look at the task's words */
+    jzx__atomic_store_release(&seat->task, task);
     turn->ctx.state = task->arg;
     turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
-        if (JZX_UNLIKELY(needs_attention(actor)) && !attend(me, turn))
-            break;
+        if (JZX_UNLIKELY(needs_attention(actor))) {
+            enum fate fate = attend(me, turn, handled);
+            if (fate != GOES_ON)
+                return fate != LOST;
+        }
         struct jzx__node *node = task->head;
         if (node == NULL) {
             uint64_t word = jzx__task_inbox(task);
-            if (JZX_UNLIKELY(jzx__inbox_list(word) != NULL))
-                jzx__mailbox_take_in(me, actor);
-            else if (jzx__task_go_idle(task, word))
-                break;
+            if (JZX_UNLIKELY(jzx__inbox_list(word) != NULL)) {
+                if (!take_in(me, actor, word))
+                    return true;
+            } else if (jzx__task_go_idle(task, word)) {
+                return true;
+            }
             continue;
         }
         if (JZX_UNLIKELY(handled == budget || (me->turn_flags & JZX__TURN_OVER) != 0)) {
-            jzx__worker_requeue(me, task);
-            break;
+            jzx__worker_requeue_any(me, task);
+            return true;
         }
         handled++;
         me->pass_handled++;
         jzx__task_pop(task, node);
-        jzx_behavior_result result = handle(me, turn, actor, jzx__message_of(node));
+        struct jzx__message *message = jzx__message_of(node);
+        jzx_message view = {message->payload, message->len, message->tag, message->sender};
+        jzx_behavior_fn behavior = (jzx_behavior_fn)task->entry;
+        turn->current = message;
+        /* relaxed: for dumps and the watchdog */
+        jzx__atomic_store_relaxed(&seat->tag, message->tag);
+        jzx__seat_leave(seat, 0);
+        jzx_behavior_result result = behavior(&turn->ctx, &view);
+        if (JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
+            turn->result = result;
+            return lose(me, turn) != LOST;
+        }
+        if (JZX_LIKELY(turn->current != NULL))
+            jzx__message_destroy(turn->ctx.loop, me, message);
         keep_state(turn, actor);
         if (JZX_UNLIKELY(result != JZX_BEHAVIOR_OK)) {
             jzx__actor_end(me, actor, reason_of(result));
-            break;
+            return true;
         }
         jzx__worker_count_message(me);
         if (is_quiet(task)) {
-            task->place = JZX__IDLE;
-            break;
+            task->place = task->rest;
+            return true;
         }
     }
 }
 
-bool jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
-    struct jzx__turn turn = {.ctx.loop = jzx__loop_of(me)};
-    me->turn = &turn;
-    bool ran = jzx__worker_pass(me, turns_max, run_turn, &turn);
+enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
+    struct jzx__turn *turn = (void *)jzx__seat_of_thread->turn;
+    *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = jzx__seat_of_thread};
+    enum jzx__pass_result result = jzx__worker_pass(me, turns_max, run_turn, turn);
+    if (result == JZX__PASS_LOST)
+        return result;
     jzx__counter_add(&me->counters.handled, me->pass_handled);
     me->pass_handled = 0;
-    me->turn = NULL;
-    return ran;
+    return result;
+}
+
+/* ---- a turn that went on without the worker ---- */
+
+static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__task *task = &jzx__turn_actor(turn)->task;
+    if (turn->become_to != NULL)
+        task->entry = (void (*)(void))turn->become_to;
+    if (turn->has_stashed)
+        me->pass_handled--; /* it waits again */
+    if (turn->unstashed != NULL)
+        jzx__mailbox_put_first(jzx__turn_actor(turn), turn->unstashed, turn->unstashed_last);
+    keep_state(turn, jzx__turn_actor(turn));
+}
+
+void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
+    struct jzx__turn *turn = (void *)seat->turn;
+    struct jzx__actor *actor = jzx__turn_actor(turn);
+    JZX_ASSERT(actor->task.place == JZX__AWAY);
+    actor->task.place = JZX__RUNNING;
+    take_back_changes(me, turn);
+    if (turn->in_init) {
+        if (!settle_init(me, turn, turn->init_err))
+            return;
+    } else if (turn->result != JZX_BEHAVIOR_OK) {
+        jzx__actor_end(me, actor, reason_of(turn->result));
+        return;
+    }
+    jzx__worker_requeue_any(me, &actor->task); /* whatever came meanwhile, it looks */
 }

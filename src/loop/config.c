@@ -5,7 +5,14 @@
 #include "loop/config.h"
 
 #include "base/alloc.h"
+#include "base/cpus.h"
 #include "base/log.h"
+#include "sched/crew.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define LOCAL_QUEUE_SIZE_MAX 1048576u
 
 static void default_to(uint32_t *field, uint32_t value) {
     if (*field == 0)
@@ -23,6 +30,32 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->max_async_drain, JZX_DEFAULT_ASYNC_DRAIN);
     if (config->max_actors == JZX_UNLIMITED)
         config->max_actors = JZX_ACTORS_MAX;
+    if (config->balance == JZX_BALANCE_DEFAULT)
+        config->balance = JZX_BALANCE_ADAPTIVE;
+    if (config->thread_name == NULL)
+        config->thread_name = "jzx";
+    if (config->stall_after_ns == 0)
+        config->stall_after_ns = JZX_DEFAULT_STALL_AFTER_NS;
+    default_to(&config->local_queue_size, JZX_DEFAULT_LOCAL_QUEUE_SIZE);
+    default_to(&config->global_queue_size, JZX_DEFAULT_GLOBAL_QUEUE_SIZE);
+    default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);
+}
+
+/* What depends on the machine, and is not written into a user's configuration. */
+static void fill_threads(jzx_config *config) {
+    if (config->workers == 0)
+        config->workers = jzx__cpus_available();
+    if (config->workers > JZX_WORKERS_MAX)
+        config->workers = JZX_WORKERS_MAX;
+    if (config->spare_threads_max == JZX_NONE)
+        config->spare_threads_max = 0;
+    else if (config->spare_threads_max == 0)
+        config->spare_threads_max = 2 * config->workers;
+}
+
+void jzx__config_settle(jzx_config *config) {
+    jzx__config_fill(config);
+    fill_threads(config);
 }
 
 void jzx_config_init(jzx_config *config) {
@@ -30,6 +63,30 @@ void jzx_config_init(jzx_config *config) {
         return;
     *config = JZX_CONFIG();
     jzx__config_fill(config);
+}
+
+static bool is_power_of_two(uint32_t n) {
+    return (n & (n - 1)) == 0;
+}
+
+static const char *wrong_thread_field(const jzx_config *config) {
+    if (config->workers > JZX_WORKERS_MAX)
+        return "workers";
+    if ((unsigned)config->balance > JZX_BALANCE_NONE)
+        return "balance";
+    if (config->thread_name != NULL &&
+        strnlen(config->thread_name, JZX__THREAD_NAME_MAX + 1) > JZX__THREAD_NAME_MAX)
+        return "thread_name";
+    if (config->stall_signal < 0 || config->stall_signal > SIGRTMAX)
+        return "stall_signal";
+    if (!is_power_of_two(config->local_queue_size) ||
+        config->local_queue_size > LOCAL_QUEUE_SIZE_MAX)
+        return "local_queue_size";
+    if (config->global_queue_size == JZX_NONE)
+        return "global_queue_size";
+    if (config->steal_batch == JZX_NONE)
+        return "steal_batch";
+    return NULL;
 }
 
 static const char *wrong_field(const jzx_config *config) {
@@ -51,7 +108,7 @@ static const char *wrong_field(const jzx_config *config) {
         return "max_actors_per_tick";
     if (config->max_async_drain == JZX_NONE)
         return "max_async_drain";
-    return NULL;
+    return wrong_thread_field(config);
 }
 
 jzx_err jzx_config_check(const jzx_config *config, const char **field) {

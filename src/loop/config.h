@@ -8,4 +8,7 @@
 /* Gives every zero field its default. */
 void jzx__config_fill(jzx_config *config);
 
+/* The same, and settles how many threads there are on this machine. */
+void jzx__config_settle(jzx_config *config);
+
 #endif

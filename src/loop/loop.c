@@ -7,6 +7,8 @@
 #include "actor/mailbox.h"
 #include "base/alloc.h"
 #include "loop/config.h"
+#include "loop/stop.h"
+#include "sched/balance.h"
 
 #include <string.h>
 
@@ -26,18 +28,21 @@ jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
-    struct call *call = jzx__sched_alloc(&loop->sched, jzx__loop_self(loop), CALL_CLASS);
-    if (call == NULL)
-        return JZX_ERR_NO_MEMORY;
-    call->fn = fn;
-    call->ctx = ctx;
-    jzx__mpsc_push(&loop->sched.worker.calls, &call->node);
-    jzx__parker_wake(&loop->sched.worker.parker);
-    return JZX_OK;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    struct call *call = jzx__sched_alloc(&loop->sched, me, CALL_CLASS);
+    if (call != NULL) {
+        call->fn = fn;
+        call->ctx = ctx;
+        jzx__mpsc_push(&loop->sched.workers[0]->calls, &call->node);
+        jzx__parker_wake(&loop->sched.workers[0]->parker);
+    }
+    jzx__visit_end(&visit);
+    return call == NULL ? JZX_ERR_NO_MEMORY : JZX_OK;
 }
 
 /* Makes the calls that are waiting now; those that they add come at the next pass. */
-static void run_calls(struct jzx_loop *loop, struct jzx__worker *me) {
+static void run_waiting_calls(struct jzx_loop *loop, struct jzx__worker *me) {
     if (jzx__mpsc_is_empty(&me->calls))
         return;
     struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->calls);
@@ -50,35 +55,58 @@ static void run_calls(struct jzx_loop *loop, struct jzx__worker *me) {
     }
 }
 
+/* What worker 0 does for the loop, once per round. */
+static void run_calls(struct jzx__worker *me) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    run_waiting_calls(loop, me);
+    if (JZX_UNLIKELY(jzx__sched_stop_state(&loop->sched) != JZX__OPEN))
+        jzx__loop_go_on_stopping(loop, me);
+}
+
 /* ---- create ---- */
 
 static void free_slot(struct jzx__worker *worker, struct jzx__task *task) {
     struct jzx_loop *loop = jzx__loop_of(worker);
-    jzx__table_release(&loop->table, &loop->slots, jzx__actor_of(task));
+    jzx__table_release(&loop->table, jzx__slots_of(worker), jzx__actor_of(task));
 }
 
-static const struct jzx__task_ops actor_ops = {.run_ready = jzx__actor_run_ready,
-                                               .free_slot = free_slot};
+static const struct jzx__task_ops actor_ops = {
+    .run_ready = jzx__actor_run_ready,
+    .free_slot = free_slot,
+    .run_calls = run_calls,
+    .take_back = jzx__actor_take_back,
+    .tell_stall = jzx__loop_tell_stall,
+    .worker_size = sizeof(struct jzx__actor_worker),
+};
 
 jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (jzx_config_check(config, NULL) != JZX_OK)
         return NULL;
     jzx_config filled = config != NULL ? *config : JZX_CONFIG();
-    jzx__config_fill(&filled);
+    jzx__config_settle(&filled);
     struct jzx_loop *loop =
         jzx__alloc_aligned(&filled.allocator, sizeof *loop, _Alignof(struct jzx_loop));
     if (loop == NULL)
         return NULL;
     memset(loop, 0, sizeof *loop);
-    jzx__sched_init(&loop->sched, &filled, &actor_ops);
+    if (!jzx__sched_init(&loop->sched, &filled, &actor_ops)) {
+        jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
+        return NULL;
+    }
     jzx__table_init(&loop->table, filled.max_actors, &loop->sched.allocator);
-    jzx__slot_cache_init(&loop->slots, &loop->table);
+    for (uint32_t i = 0; i < filled.workers; i++)
+        jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, filled.workers);
     loop->default_mailbox_cap = filled.default_mailbox_cap;
     return loop;
 }
 
+uint32_t jzx_loop_workers(const jzx_loop *loop) {
+    return loop == NULL ? 0 : loop->sched.worker_count;
+}
+
 /* ---- ending everything ---- */
 
+/* Every actor that the worker owns. It must be in this thread's seat. */
 static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
     /* acquire: pairs with the release in mint */
     uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
@@ -104,14 +132,35 @@ static void announce_loop(struct jzx_loop *loop) {
     loop->started = true;
 }
 
-/* After stop is set: makes the waiting calls, then ends every actor that was taken in. */
-static void end_all(struct jzx_loop *loop, struct jzx__worker *me) {
+/* Takes in whatever others have left for a worker, and ends all that it has. True if there was
+ * something. */
+static bool end_worker(struct jzx_loop *loop, struct jzx__worker *me) {
+    bool had_work = jzx__worker_has_work(me);
+    jzx__worker_drain_inject(me, UINT32_MAX);
+    jzx__worker_drain_returns(me);
+    while (jzx__balance_find_work(me))
+        had_work = true;
+    run_waiting_calls(loop, me);
+    end_all_actors(loop, me);
+    return had_work;
+}
+
+/* After stop is set and all threads have ended: makes the waiting calls, then ends every actor,
+ * whoever owned it. What the end of one sends to another worker needs one more round. */
+static void end_all(struct jzx_loop *loop, struct jzx__seat *seat) {
     announce_loop(loop);
-    do {
-        jzx__worker_drain_inject(me, UINT32_MAX);
-        run_calls(loop, me);
-        end_all_actors(loop, me);
-    } while (jzx__worker_has_work(me));
+    bool again = true;
+    for (uint32_t round = 0; again; round++) {
+        again = round == 0;
+        for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+            struct jzx__worker *worker = loop->sched.workers[i];
+            jzx__crew_sit(seat, worker, true);
+            again |= end_worker(loop, worker);
+            again |= jzx__worker_has_work(worker);
+            jzx__crew_rise(seat, worker);
+        }
+    }
+    jzx__crew_sit(seat, loop->sched.workers[0], true);
     if (!loop->ended)
         emit_loop(loop, JZX_EVENT_LOOP_STOP);
     loop->ended = true;
@@ -124,46 +173,48 @@ static uint32_t holds_of(const struct jzx_loop *loop) {
     return jzx__atomic_load_acquire(&loop->sched.holds);
 }
 
-static bool has_untaken(const struct jzx__worker *me) {
-    return me->inject_rest != NULL || !jzx__mpsc_is_empty(&me->inject) ||
-           !jzx__mpsc_is_empty(&me->calls);
+static bool has_untaken(const struct jzx_loop *loop) {
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+        const struct jzx__worker *worker = loop->sched.workers[i];
+        if (worker->inject_rest != NULL || !jzx__mpsc_is_empty(&worker->inject) ||
+            !jzx__mpsc_is_empty(&worker->calls))
+            return true;
+    }
+    return jzx__global_count(&loop->sched.global) != 0;
 }
 
 bool jzx_loop_alive(const jzx_loop *loop) {
     return loop != NULL && !loop->ended &&
            (jzx__sched_is_stopped(&loop->sched) || holds_of(loop) != 0 ||
-            jzx__loop_live(loop) != 0 || has_untaken(&loop->sched.worker));
+            jzx__sched_live(&loop->sched) != 0 || has_untaken(loop));
 }
 
 static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
-    if (!jzx__loop_enter(loop, drive) || drive->nested)
+    if (!jzx__loop_enter(loop, drive))
         return JZX_ERR_BUSY;
-    if (loop->ended) {
+    jzx_err err = drive->nested ? JZX_ERR_BUSY : loop->ended ? JZX_ERR_LOOP_CLOSED : JZX_OK;
+    if (err != JZX_OK) {
         jzx__loop_leave(loop, drive);
-        return JZX_ERR_LOOP_CLOSED;
+        return err;
     }
-    jzx__parker_cancel(&loop->sched.worker.parker);
-    jzx__worker_resume(&loop->sched.worker);
+    jzx__parker_cancel(&drive->me->parker);
+    jzx__worker_resume(drive->me);
     announce_loop(loop);
     return JZX_OK;
 }
 
-/* One pass: what other threads sent, then what is ready. False if there was nothing to run. */
-static bool pass(struct jzx_loop *loop, struct jzx__worker *me, uint32_t turns_max) {
-    jzx__worker_drain_inject(me, me->sched->drain_max);
-    run_calls(loop, me);
-    return !jzx__sched_is_stopped(&loop->sched) && me->sched->ops.run_ready(me, turns_max);
-}
-
-static void finish(struct jzx_loop *loop, const struct jzx__drive *drive) {
-    struct jzx__worker *me = &loop->sched.worker;
+static void finish(struct jzx_loop *loop, struct jzx__drive *drive) {
+    struct jzx__worker *me = drive->me;
+    bool stops = jzx__sched_stop_state(&loop->sched) != JZX__OPEN;
+    if (stops && jzx__sched_live(&loop->sched) == 0)
+        jzx__sched_close(&loop->sched); /* the gentle stop has come to its end */
     if (jzx__sched_is_stopped(&loop->sched))
-        end_all(loop, me);
+        end_all(loop, drive->seat);
     if (loop->ended)
         jzx__parker_clear_fd(&me->parker); /* nothing will ever come again */
-    else
+    else if (loop->sched.worker_count == 1)
         jzx__worker_settle_fd(me);
     jzx__loop_leave(loop, drive);
 }
@@ -173,29 +224,34 @@ jzx_err jzx_loop_run(jzx_loop *loop) {
     jzx_err err = begin(loop, &drive);
     if (err != JZX_OK)
         return err;
-    struct jzx__worker *me = &loop->sched.worker;
-    while (!jzx__sched_is_stopped(&loop->sched)) {
-        bool ran = pass(loop, me, me->sched->turns_per_pass);
-        uint32_t holds = holds_of(loop); /* after the pass: its actors may hold the loop */
-        if (holds == 0 && jzx__loop_live(loop) == 0 && !has_untaken(me))
-            break;
-        if (!ran && !jzx__worker_has_work(me))
-            jzx__worker_park(me, holds);
-    }
+    jzx__loop_take_in_all(loop, drive.seat); /* what was made before begins on worker 0 */
+    jzx__crew_rise(drive.seat, drive.me);
+    /* relaxed: set before its threads start, cleared after they have ended */
+    jzx__atomic_store_relaxed(&loop->running, 1u);
+    bool ran = jzx__crew_run(&loop->sched);
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&loop->running, 0u);
+    jzx__crew_sit(drive.seat, drive.me, true);
     finish(loop, &drive);
-    return JZX_OK;
+    return ran ? JZX_OK : JZX_ERR_NO_MEMORY;
 }
 
 jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     struct jzx__drive drive;
+    if (loop != NULL && loop->sched.worker_count != 1)
+        return JZX_ERR_INVALID_ARG;
     jzx_err err = begin(loop, &drive);
     if (err != JZX_OK)
         return err;
-    struct jzx__worker *me = &loop->sched.worker;
+    struct jzx__worker *me = drive.me;
+    /* relaxed: no other thread drives */
+    jzx__atomic_store_relaxed(&loop->sched.leave, 0u);
     /* With a deadline the clock is looked at after each turn. */
     uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;
-    while (!jzx__sched_is_stopped(&loop->sched) && jzx__worker_has_work(me)) {
-        pass(loop, me, turns_max);
+    while (!jzx__sched_is_stopped(&loop->sched) &&
+           (jzx__worker_has_work(me) || jzx__global_count(&loop->sched.global) != 0 ||
+            jzx__loop_has_stop_to_do(loop))) {
+        jzx__crew_round(me, turns_max);
         if (deadline_ns != JZX_NEVER && jzx_loop_now(loop) >= deadline_ns)
             break;
     }
@@ -206,14 +262,14 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
 /* ---- for the host ---- */
 
 int jzx_loop_fd(jzx_loop *loop) {
-    if (loop == NULL)
+    if (loop == NULL || loop->sched.worker_count != 1)
         return JZX_ERR_INVALID_ARG;
     struct jzx__drive drive;
     if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
-    int fd = jzx__parker_open_fd(&loop->sched.worker.parker);
+    int fd = jzx__parker_open_fd(&drive.me->parker);
     if (fd >= 0 && !drive.nested && !loop->ended)
-        jzx__worker_settle_fd(&loop->sched.worker);
+        jzx__worker_settle_fd(drive.me);
     jzx__loop_leave(loop, &drive);
     return fd >= 0 ? fd : (int)JZX_ERR_IO_REG_FAILED;
 }
@@ -221,8 +277,14 @@ int jzx_loop_fd(jzx_loop *loop) {
 uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
     if (loop == NULL || loop->ended)
         return JZX_NEVER;
-    bool has_work = jzx__worker_has_work(&loop->sched.worker);
-    return has_work || jzx__sched_is_stopped(&loop->sched) ? 0 : JZX_NEVER;
+    if (jzx__sched_is_stopped(&loop->sched) || jzx__global_count(&loop->sched.global) != 0)
+        return 0;
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+        if (jzx__worker_has_work(loop->sched.workers[i]))
+            return 0;
+    }
+    /* relaxed: the deadline of the gentle stop, if there is one */
+    return jzx__atomic_load_relaxed(&loop->sched.stop_deadline_ns);
 }
 
 uint64_t jzx_loop_now(const jzx_loop *loop) {
@@ -232,7 +294,7 @@ uint64_t jzx_loop_now(const jzx_loop *loop) {
 jzx_err jzx_loop_hold(jzx_loop *loop) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
-    if (jzx__sched_is_stopped(&loop->sched))
+    if (jzx__sched_stop_state(&loop->sched) != JZX__OPEN)
         return JZX_ERR_LOOP_CLOSED;
     /* relaxed: the holder was sure of the loop before, and only release passes something on */
     jzx__atomic_add_relaxed(&loop->sched.holds, 1u);
@@ -249,16 +311,14 @@ jzx_err jzx_loop_release(jzx_loop *loop) {
             return JZX_ERR_INVALID_ARG;
         /* seq_cst: pairs with the load in park and settle, before which sleep was announced */
     } while (!jzx__atomic_cas_seq_cst(&loop->sched.holds, &holds, holds - 1));
-    jzx__parker_wake(&loop->sched.worker.parker);
+    jzx__parker_wake(&loop->sched.workers[0]->parker);
     return JZX_OK;
 }
 
 jzx_err jzx_loop_request_stop(jzx_loop *loop) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
-    /* seq_cst: pairs with the load before sleeping, after sleep was announced */
-    jzx__atomic_store_seq_cst(&loop->sched.stop, 1u);
-    jzx__parker_wake(&loop->sched.worker.parker);
+    jzx__sched_close(&loop->sched);
     return JZX_OK;
 }
 
@@ -276,11 +336,15 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     if (loop == NULL)
         return JZX_OK;
     struct jzx__drive drive;
-    if (!jzx__loop_enter(loop, &drive) || drive.nested)
+    if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
+    if (drive.nested) {
+        jzx__loop_leave(loop, &drive);
+        return JZX_ERR_BUSY;
+    }
     /* relaxed: no other thread may use the loop any more */
-    jzx__atomic_store_relaxed(&loop->sched.stop, 1u);
-    end_all(loop, &loop->sched.worker);
+    jzx__atomic_store_relaxed(&loop->sched.stop, (uint32_t)JZX__STOPPED);
+    end_all(loop, drive.seat);
     assert_books(loop);
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;

@@ -7,6 +7,9 @@
 jzx_err jzx_loop_set_observer(jzx_loop *loop, const jzx_observer *observer, void *ctx) {
     if (loop == NULL || (observer != NULL && observer->size != sizeof *observer))
         return JZX_ERR_INVALID_ARG;
+    /* relaxed: with several workers set before their threads start, and cleared when all ended */
+    if (loop->sched.worker_count > 1 && jzx__atomic_load_relaxed(&loop->running) != 0)
+        return JZX_ERR_BUSY;
     struct jzx__drive drive;
     if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
@@ -25,14 +28,37 @@ jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats) {
     if (loop == NULL || stats == NULL || stats->size != sizeof *stats)
         return JZX_ERR_INVALID_ARG;
     jzx_stats sum = {.size = sizeof sum};
-    add(&sum, &loop->sched.worker.counters);
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
+        add(&sum, &loop->sched.workers[i]->counters);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
         add(&sum, &loop->sched.foreign[i].counters);
-    if (jzx__loop_self(loop) != NULL)
-        sum.handled += loop->sched.worker.pass_handled; /* a pass publishes at its end */
+    struct jzx__visit visit;
+    const struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    if (me != NULL)
+        sum.handled += me->pass_handled; /* a pass publishes at its end */
+    jzx__visit_end(&visit);
     uint64_t done = sum.handled + sum.dead;
     sum.waiting = sum.accepted > done ? sum.accepted - done : 0;
     sum.dead_letters = sum.dead + sum.refused_no_actor;
     *stats = sum;
+    return JZX_OK;
+}
+
+jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker, jzx_worker_stats *stats) {
+    if (loop == NULL || stats == NULL || stats->size != sizeof *stats ||
+        worker >= loop->sched.worker_count)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *of = loop->sched.workers[worker];
+    const struct jzx__counters *counters = &of->counters;
+    jzx_worker_stats seen = {.size = sizeof seen};
+#define COPY(name) seen.name = jzx__counter_get(&counters->name);
+    JZX__WORKER_COUNTER_MAP(COPY)
+#undef COPY
+    /* relaxed: a gauge */
+    seen.ready_depth = jzx__atomic_load_relaxed(&of->ready_depth);
+    seen.public_depth = (uint32_t)jzx__deque_count(&of->deque);
+    seen.is_parked = jzx__parker_sleeps(&of->parker);
+    seen.running = jzx__loop_running_on(loop, worker, NULL);
+    *stats = seen;
     return JZX_OK;
 }

@@ -21,7 +21,36 @@
     X(turns)                                                                                       \
     X(injected)                                                                                    \
     X(calls)                                                                                       \
-    X(parked)
+    X(parked)                                                                                      \
+    X(woken)                                                                                       \
+    X(submitted)                                                                                   \
+    X(crossed)                                                                                     \
+    X(published)                                                                                   \
+    X(reclaimed)                                                                                   \
+    X(stolen)                                                                                      \
+    X(explored)                                                                                    \
+    X(gathered)                                                                                    \
+    X(followed)                                                                                    \
+    X(stalls)                                                                                      \
+    X(handovers)
+
+/* Those that say something about one worker. */
+#define JZX__WORKER_COUNTER_MAP(X)                                                                 \
+    X(turns)                                                                                       \
+    X(handled)                                                                                     \
+    X(injected)                                                                                    \
+    X(submitted)                                                                                   \
+    X(parked)                                                                                      \
+    X(woken)                                                                                       \
+    X(crossed)                                                                                     \
+    X(published)                                                                                   \
+    X(reclaimed)                                                                                   \
+    X(stolen)                                                                                      \
+    X(explored)                                                                                    \
+    X(gathered)                                                                                    \
+    X(followed)                                                                                    \
+    X(stalls)                                                                                      \
+    X(handovers)
 
 struct jzx__counters {
 #define JZX__COUNTER_FIELD(name) jzx__counter name;

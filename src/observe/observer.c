@@ -38,7 +38,10 @@ static void emit_own(const jzx_observer *call, void *ctx, const jzx_event *event
         break;
     case JZX_EVENT_LOOP_START:
     case JZX_EVENT_LOOP_STOP:
-    case JZX_EVENT_DEAD_LETTER: break; /* on_event only */
+    case JZX_EVENT_DEAD_LETTER:
+    case JZX_EVENT_STALL:
+    case JZX_EVENT_STALL_END:
+    case JZX_EVENT_STOP_LATE: break; /* on_event only */
     }
 }
 

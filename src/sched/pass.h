@@ -7,30 +7,35 @@
 
 #include "sched/sched.h"
 
-/* A turn of a scheduled task ends with it idle, requeued, or gone. */
-typedef void jzx__turn_fn(struct jzx__worker *worker, struct jzx__task *task, void *ctx);
+/* A turn of a scheduled task ends with it idle, requeued, or gone: true. False if the thread has
+ * lost the worker meanwhile. */
+typedef bool jzx__turn_fn(struct jzx__worker *worker, struct jzx__task *task, void *ctx);
 
 /* One pass of at most turns_max turns; fewer when other threads sent something or the loop was
  * stopped, which is looked at after each turn. The layer above instantiates it with its turn
- * function, so that the shortest turns cost neither a call nor saved registers. False if nothing
- * was ready. */
-JZX_INLINE bool jzx__worker_pass(struct jzx__worker *me, uint32_t turns_max, jzx__turn_fn *run_turn,
-                                 void *ctx) {
+ * function, so that the shortest turns cost neither a call nor saved registers. */
+JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32_t turns_max,
+                                                  jzx__turn_fn *run_turn, void *ctx) {
     JZX_ASSERT_OWNER(me);
+    struct jzx__sched *sched = me->sched;
     struct jzx__task *task;
     uint32_t turns = 0;
     while (turns < turns_max && (task = jzx__worker_pick(me)) != NULL) {
         task->place = JZX__RUNNING;
         me->turn_flags = 0;
-        run_turn(me, task, ctx);
         turns++;
+        if (JZX_UNLIKELY(!run_turn(me, task, ctx))) {
+            jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.turns, turns);
+            return JZX__PASS_LOST;
+        }
         /* relaxed: a hint; who runs passes looks again */
-        if (JZX_UNLIKELY(!jzx__mpsc_is_empty(&me->inject) ||
-                         jzx__atomic_load_relaxed(&me->sched->stop) != 0))
+        if (JZX_UNLIKELY(!jzx__mpsc_is_empty(&me->inject) || jzx__sched_is_leaving(sched)))
             break;
     }
+    /* relaxed: for dumps and the watchdog */
+    jzx__atomic_store_relaxed(&jzx__seat_of_thread->task, NULL);
     jzx__counter_add(&me->counters.turns, turns);
-    return turns > 0;
+    return turns > 0 ? JZX__PASS_RAN : JZX__PASS_EMPTY;
 }
 
 #endif

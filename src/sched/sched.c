@@ -1,11 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* Setting a scheduler up, and memory for threads that are no workers. */
+/* Setting a scheduler up, what its workers share, and memory for threads that are no workers. */
 #include "sched/sched.h"
+
+#include "base/alloc.h"
+#include "base/cpus.h"
+
+#include "jzx/time.h"
 
 #include <sched.h>
 #include <string.h>
 
-void jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
+#define WORKER_ALIGN 128u
+
+/* ---- setting up ---- */
+
+static void deinit_workers(struct jzx__sched *sched, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        jzx__worker_deinit(sched->workers[i]);
+        jzx__free_aligned(&sched->allocator, sched->workers[i], sched->ops.worker_size,
+                          WORKER_ALIGN);
+    }
+    jzx__free(&sched->allocator, sched->workers, sched->worker_count * sizeof *sched->workers);
+}
+
+static bool init_workers(struct jzx__sched *sched) {
+    sched->workers = jzx__alloc(&sched->allocator, sched->worker_count * sizeof *sched->workers);
+    if (sched->workers == NULL)
+        return false;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        struct jzx__worker *worker =
+            jzx__alloc_aligned(&sched->allocator, sched->ops.worker_size, WORKER_ALIGN);
+        if (worker != NULL) {
+            memset(worker, 0, sched->ops.worker_size);
+            sched->workers[i] = worker;
+            if (jzx__worker_init(worker, sched, i))
+                continue;
+            jzx__free_aligned(&sched->allocator, worker, sched->ops.worker_size, WORKER_ALIGN);
+        }
+        deinit_workers(sched, i);
+        return false;
+    }
+    return true;
+}
+
+bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
                      const struct jzx__task_ops *ops) {
     memset(sched, 0, sizeof *sched);
     sched->allocator = config->allocator;
@@ -13,22 +51,128 @@ void jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     sched->msgs_per_turn = config->max_msgs_per_actor;
     sched->turns_per_pass = config->max_actors_per_tick;
     sched->drain_max = config->max_async_drain;
+    sched->worker_count = config->workers;
+    sched->cpu_count = jzx__cpus_available();
+    sched->local_size = config->local_queue_size;
+    sched->global_max = config->global_queue_size;
+    sched->steal_max = config->steal_batch;
+    sched->balance = config->balance;
+    sched->park_timeout_ns = config->park_timeout_ns;
     sched->ops = *ops;
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&sched->stop_deadline_ns, JZX_NEVER);
     jzx__clock_init_monotonic(&sched->clock);
     jzx__depot_init(&sched->depot, &sched->allocator);
+    jzx__global_init(&sched->global);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
         jzx__slab_init(&sched->foreign[i].slab, &sched->depot);
-    jzx__worker_init(&sched->worker, sched);
+    jzx__crew_init(&sched->crew, config);
+    if (init_workers(sched))
+        return true;
+    jzx__crew_deinit(&sched->crew, &sched->allocator);
+    jzx__global_deinit(&sched->global);
+    jzx__depot_deinit(&sched->depot);
+    return false;
 }
 
 void jzx__sched_deinit(struct jzx__sched *sched) {
-    jzx__worker_deinit(&sched->worker);
+    deinit_workers(sched, sched->worker_count);
+    jzx__crew_deinit(&sched->crew, &sched->allocator);
+    jzx__global_deinit(&sched->global);
     jzx__depot_deinit(&sched->depot);
 }
 
+/* ---- ending ---- */
+
+static void wake_all(struct jzx__sched *sched) {
+    for (uint32_t i = 0; i < sched->worker_count; i++)
+        jzx__parker_wake(&sched->workers[i]->parker);
+}
+
+void jzx__sched_end_run(struct jzx__sched *sched) {
+    /* seq_cst: pairs with the load before sleeping, after sleep was announced */
+    jzx__atomic_store_seq_cst(&sched->leave, 1u);
+    wake_all(sched);
+}
+
+void jzx__sched_close(struct jzx__sched *sched) {
+    /* seq_cst: pairs with the acquire in stop_state, and comes before leave for those who see that
+     */
+    jzx__atomic_store_seq_cst(&sched->stop, (uint32_t)JZX__STOPPED);
+    jzx__sched_end_run(sched);
+}
+
+/* Deaths are read before births. A death that is seen brings its birth with it; so if the sums are
+ * equal, then at the moment between the two readings every task that was born had died. */
+uint64_t jzx__sched_live(const struct jzx__sched *sched) {
+    uint64_t died = 0;
+    uint64_t born = 0;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        /* acquire: pairs with the release in count_died */
+        died += jzx__atomic_load_acquire(&sched->workers[i]->died);
+    }
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        /* acquire: pairs with the release in count_born */
+        born += jzx__atomic_load_acquire(&sched->workers[i]->born);
+    }
+    /* relaxed: whoever saw such a task die saw its birth, which came before its entry */
+    return born + jzx__atomic_load_relaxed(&sched->foreign_born) - died;
+}
+
+bool jzx__sched_is_done(const struct jzx__sched *sched) {
+    /* seq_cst: pairs with the decrement in jzx_loop_release, which then wakes worker 0 */
+    bool is_held = jzx__atomic_load_seq_cst(&sched->holds) != 0;
+    if (is_held && jzx__sched_stop_state(sched) == JZX__OPEN)
+        return false;
+    return jzx__sched_live(sched) == 0 && jzx__mpsc_is_empty_seq_cst(&sched->workers[0]->calls) &&
+           jzx__global_is_empty_seq_cst(&sched->global);
+}
+
+/* ---- waking workers ---- */
+
+bool jzx__sched_has_idle(const struct jzx__sched *sched) {
+    /* relaxed: a hint for those who offer work; who falls asleep looks at all offers */
+    uint32_t active = jzx__atomic_load_relaxed(&sched->active);
+    return active < sched->worker_count && active < sched->cpu_count;
+}
+
+bool jzx__sched_wake_one(struct jzx__sched *sched) {
+    /* seq_cst: pairs with the decrement of a worker that falls asleep, after the caller has made
+     * its work visible (K4) */
+    if (jzx__atomic_load_seq_cst(&sched->active) >= sched->cpu_count)
+        return false;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        if (jzx__parker_wake(&sched->workers[i]->parker))
+            return true;
+    }
+    return false;
+}
+
+/* The worker with the least that it has not taken in yet would be better; but it is only a way out
+ * of a full queue. */
+static struct jzx__worker *any_worker(struct jzx__sched *sched, const struct jzx__task *task) {
+    return sched->workers[((uintptr_t)task / sizeof *task) % sched->worker_count];
+}
+
+void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task) {
+    if (jzx__global_push(&sched->global, task, sched->global_max)) {
+        /* seq_cst: pairs with the decrement of a worker that falls asleep (K4). One that is awake
+         * looks here at its next pass; its ticks wake another if that takes long */
+        if (jzx__atomic_load_seq_cst(&sched->active) == 0)
+            jzx__sched_wake_one(sched);
+        return;
+    }
+    struct jzx__worker *worker = any_worker(sched, task);
+    bool handed = jzx__task_hand_over(task, jzx__worker_word(worker), &worker->inject);
+    JZX_ASSERT(handed); /* it is held */
+    jzx__parker_wake(&worker->parker);
+}
+
+/* ---- memory for threads that are no workers ---- */
+
 /* Every thread has its own copy of the thread-local, so its address tells threads apart. */
 static uint32_t foreign_index(void) {
-    uint64_t hash = (uint64_t)(uintptr_t)&jzx__worker_of_thread * 0x9E3779B97F4A7C15u;
+    uint64_t hash = (uint64_t)(uintptr_t)&jzx__seat_of_thread * 0x9E3779B97F4A7C15u;
     return (uint32_t)(hash >> 32) % JZX__FOREIGN_COUNT;
 }
 

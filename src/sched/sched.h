@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler of one loop: its memory, its clock, its worker, and the caches that threads
- * without a worker use. Knows no actor: the layer above supplies how a task runs and how a slot is
- * freed. */
+/* The scheduler of one loop: its memory, its clock, its workers, what they share, and the caches
+ * that threads without a worker use. Knows no actor: the layer above supplies how a task runs and
+ * how a slot is freed. */
 #ifndef JZX_SCHED_SCHED_H
 #define JZX_SCHED_SCHED_H
 
@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "base/slab.h"
 #include "observe/counters.h"
+#include "sched/crew.h"
+#include "sched/global.h"
 #include "sched/worker.h"
 
 #include "jzx/config.h"
@@ -26,6 +28,13 @@ struct jzx__foreign {
     struct jzx__counters counters; /* added to by several threads, taken or not */
 };
 
+/* What stop says, in the order in which it may change. */
+enum jzx__stop {
+    JZX__OPEN,
+    JZX__STOPPING, /* gently: no new tasks, those there are work off what they have */
+    JZX__STOPPED   /* closed: everything ends */
+};
+
 struct jzx__sched {
     /* Written at creation, read by all. */
     jzx_allocator allocator;
@@ -33,28 +42,79 @@ struct jzx__sched {
     uint32_t msgs_per_turn;
     uint32_t turns_per_pass;
     uint32_t drain_max;
+    uint32_t worker_count;
+    uint32_t cpu_count; /* that we may use; K6 */
+    uint32_t local_size;
+    uint32_t global_max;
+    uint32_t steal_max;
+    jzx_balance balance;
+    bool restless; /* tests only: every task moves to another worker after every message */
+    uint64_t park_timeout_ns;
     struct jzx__task_ops ops;
     struct jzx__clock clock;
+    struct jzx__worker **workers;
 
     /* Written rarely, by any thread. */
-    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t stop; /* 1: the loop is closed. Decides */
-    _Atomic uint32_t holds;                         /* of jzx_loop_hold. Decides */
+    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t stop; /* enum jzx__stop. Decides */
+    _Atomic uint32_t leave;        /* 1: workers end their run, as it is over or stopped. Decides */
+    _Atomic uint32_t holds;        /* of jzx_loop_hold. Decides */
+    _Atomic uint64_t foreign_born; /* as a worker's born, by other threads. Decides */
+    _Atomic uint64_t stop_deadline_ns; /* of the gentle stop */
     struct jzx__depot depot;
+    struct jzx__global global;
+
+    /* Written by workers that fall asleep, wake up or end. */
+    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t active; /* workers that are not idle. Decides */
+    _Atomic uint32_t spinners; /* idle workers that look around instead of sleeping. Decides */
+    _Atomic uint32_t checks;   /* orders the looks whether the run is over */
 
     struct jzx__foreign foreign[JZX__FOREIGN_COUNT];
-    struct jzx__worker worker;
+    struct jzx__crew crew;
 };
 
-void jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
+/* False without memory, and then nothing is left behind. */
+bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
                      const struct jzx__task_ops *ops);
 
 /* Everything must be quiet. Frees all blocks. */
 void jzx__sched_deinit(struct jzx__sched *sched);
 
-static inline bool jzx__sched_is_stopped(const struct jzx__sched *sched) {
-    /* acquire: pairs with the store in jzx_loop_request_stop */
-    return jzx__atomic_load_acquire(&sched->stop) != 0;
+static inline uint32_t jzx__sched_stop_state(const struct jzx__sched *sched) {
+    /* acquire: pairs with the stores in jzx_loop_request_stop and jzx_loop_stop */
+    return jzx__atomic_load_acquire(&sched->stop);
 }
+
+static inline bool jzx__sched_is_stopped(const struct jzx__sched *sched) {
+    return jzx__sched_stop_state(sched) == JZX__STOPPED;
+}
+
+/* True if workers are to end their run. */
+static inline bool jzx__sched_is_leaving(const struct jzx__sched *sched) {
+    /* relaxed: a hint; a worker that sleeps looks again in seq_cst order */
+    return jzx__atomic_load_relaxed(&sched->leave) != 0;
+}
+
+/* Closes the scheduler for good, or only ends this run, and wakes every worker. Any thread, also
+ * in signal handlers. */
+void jzx__sched_close(struct jzx__sched *sched);
+void jzx__sched_end_run(struct jzx__sched *sched);
+
+/* How many tasks that keep the run going are alive: exact if it is 0 at some moment during the
+ * call and stays so, else just not 0. */
+uint64_t jzx__sched_live(const struct jzx__sched *sched);
+
+/* True if nothing keeps the run going: no such task, no hold, no call that waits. */
+bool jzx__sched_is_done(const struct jzx__sched *sched);
+
+/* Makes a task visible that the caller has made on a thread without a worker: it is held and open.
+ */
+void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task);
+
+/* True if another worker may be woken to take work: one sleeps, and a CPU is free for it (K6). */
+bool jzx__sched_has_idle(const struct jzx__sched *sched);
+
+/* Wakes one worker that sleeps, if a CPU is free for it. True if there was one. */
+bool jzx__sched_wake_one(struct jzx__sched *sched);
 
 /* The cache of this thread, for threads that are no workers. */
 struct jzx__foreign *jzx__sched_foreign(struct jzx__sched *sched);

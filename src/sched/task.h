@@ -18,7 +18,9 @@
  *   I2  list not empty => TOKEN set. Pushes and hold set it; only the owner clears it.
  *   I3  the owner word changes only by a thread that has the token (or has a free slot).
  *   I4  `owner == me` is made true only by me and false only by me; with OUT set, it is nobody's.
- *   I5  a task that is handed over is not scheduled and not held: its token is the entry.
+ *   I5  a task that is handed over is not scheduled and not held: its token is the entry. A task
+ *       that is offered (in a public deque or in the global queue) is scheduled and held, its
+ *       owner word has OUT, and whoever takes it out owns it.
  *   I6  a free slot is CLOSED with TOKEN clear: only who took it from the pool writes its words.
  *   I7  a stale id never reaches a newer task: nodes carry a generation, which the owner compares
  *       when it takes the inbox in; control bits sit in one word with the generation.
@@ -34,6 +36,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/deque.h"
 #include "base/list.h"
 #include "base/mpsc.h"
 
@@ -68,17 +71,35 @@ static inline bool jzx__node_is_plain(const struct jzx__node *node) {
 }
 
 /* The owner word: the worker's address, or that plus OUT when the task is in nobody's fast path
- * (being handed over, or not alive). */
+ * (offered, being handed over, or not alive). */
 #define JZX__OWNER_OUT ((uintptr_t)1)
+#define JZX__OWNER_GONE ((uintptr_t)2) /* with OUT: not alive */
+#define JZX__OWNER_FLAGS (JZX__OWNER_OUT | JZX__OWNER_GONE)
 
 /* Where a task is on its owner. From JZX__RUNNING on it is scheduled: it needs no waking. */
 enum jzx__place {
     JZX__IDLE,
-    JZX__NEW, /* never ran and has nothing to do */
+    JZX__NEW,   /* never ran and has nothing to do */
+    JZX__ASIDE, /* idle, and not ordinary: it has a rank or is heavy */
     JZX__RUNNING,
+    JZX__AWAY,    /* its turn goes on, on a thread that has lost its worker */
+    JZX__OFFERED, /* in a public deque or the global queue; nobody's */
     JZX__IN_SPAWNED,
     JZX__IN_WOKEN,
-    JZX__IN_NEXT
+    JZX__IN_NEXT,
+    JZX__IN_RANKED,
+    JZX__IN_HEAVY
+};
+
+/* Whom a worker runs first. */
+enum jzx__rank { JZX__CRITICAL, JZX__HIGH, JZX__NORMAL, JZX__LOW };
+#define JZX__RANK_COUNT 4u
+
+/* Where a task may run. */
+enum jzx__bound {
+    JZX__FREE,
+    JZX__BOUND_WORKER, /* never leaves its owner */
+    JZX__BOUND_CALLER  /* nor runs on another thread than the one that called run */
 };
 
 struct jzx__task {
@@ -88,11 +109,13 @@ struct jzx__task {
     _Atomic uint64_t inbox;         /* written by all */
     struct jzx__mpsc_node injected; /* link in an inject queue; belongs to the token's holder */
     void *arg;                      /* of what it runs; the owner's, as what follows */
-    void *cold;                     /* the kind's own, as what follows */
+    _Atomic(void *) cold;           /* the kind's own, as what follows; dumps read it, too */
     struct jzx__node *waiters;
     _Atomic uint32_t cap;    /* of nodes with weight; never changes in a life */
     _Atomic uint8_t on_full; /* never changes in a life */
     bool daemon;
+    uint8_t bound; /* enum jzx__bound */
+    uint8_t rank;  /* enum jzx__rank */
 
     /* Line 1. The owner's private side; only requests from other threads write to state. */
     _Alignas(JZX_CACHE_LINE) _Atomic uint64_t state; /* {generation, fulls, control bits} */
@@ -106,6 +129,10 @@ struct jzx__task {
     bool holds;              /* the owner has the token */
     uint8_t status;          /* the kind's own, as what follows */
     uint8_t care;
+    uint8_t rest;  /* the place where it idles: JZX__IDLE or JZX__ASIDE */
+    uint8_t heat;  /* how many long messages in a row it had; from JZX__HEAVY on it is heavy */
+    uint8_t stays; /* until when it is not offered, see balance.c; 0: it may be */
+    uint8_t unused;
 };
 
 _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");
@@ -214,6 +241,7 @@ static inline uint64_t jzx__task_inbox(struct jzx__task *task) {
 /* Takes the whole inbox (R3), and gives up the token if it is held: an entry may be under way, and
  * then the token stays with it. Returns the nodes, oldest first. Owner only. */
 static inline struct jzx__node *jzx__task_take(struct jzx__task *task) {
+    jzx__touch(task);
     uint64_t left = task->holds ? 0 : JZX__INBOX_TOKEN;
     task->holds = false;
     /* acquire: pairs with push, the nodes are visible. release: pairs with the next push that finds
@@ -226,6 +254,7 @@ static inline struct jzx__node *jzx__task_take(struct jzx__task *task) {
  * list in it (R8): true if the task is idle now, false if it must look again: a node or a nudge
  * came in between. Owner only. */
 static inline bool jzx__task_go_idle(struct jzx__task *task, uint64_t word) {
+    jzx__touch(task);
     bool nudged = (word & JZX__INBOX_NUDGED) != 0;
     uint64_t left = nudged        ? word & ~JZX__INBOX_NUDGED /* the token stays where it is */
                     : task->holds ? 0
@@ -240,13 +269,14 @@ static inline bool jzx__task_go_idle(struct jzx__task *task, uint64_t word) {
     if (nudged)
         return false;
     task->holds = false;
-    task->place = JZX__IDLE;
+    task->place = task->rest;
     return true;
 }
 
 /* Closes the inbox for good (R12) and returns what was in it, oldest first. The token stays set if
  * an entry has it: true in *entry_left. Owner only. */
 static inline struct jzx__node *jzx__task_close(struct jzx__task *task, bool *entry_left) {
+    jzx__touch(task);
     uint64_t word = jzx__task_inbox(task);
     uint64_t left;
     do {
@@ -268,6 +298,7 @@ static inline bool jzx__task_is_scheduled(const struct jzx__task *task) {
 /* weight is the node's, as a number that the compiler may know. Owner only. */
 static inline void jzx__task_append(struct jzx__task *task, struct jzx__node *node,
                                     uint32_t weight) {
+    jzx__touch(task);
     node->next = NULL;
     *task->tail = node;
     task->tail = &node->next;
@@ -276,6 +307,8 @@ static inline void jzx__task_append(struct jzx__task *task, struct jzx__node *no
 
 /* Takes out the oldest node, which head is. Owner only. */
 static inline void jzx__task_pop(struct jzx__task *task, struct jzx__node *node) {
+    jzx__touch(task);
+    jzx__touch(node);
     struct jzx__node *next = node->next;
     task->head = next;
     if (next == NULL)
@@ -285,11 +318,96 @@ static inline void jzx__task_pop(struct jzx__task *task, struct jzx__node *node)
 
 /* Forgets the private list. Owner only. */
 static inline struct jzx__node *jzx__task_clear(struct jzx__task *task) {
+    jzx__touch(task);
     struct jzx__node *nodes = task->head;
     task->head = NULL;
     task->tail = &task->head;
     task->pending = 0;
     return nodes;
+}
+
+/* ---- moving a task: only under its token (I3) ---- */
+
+/* Takes the token if nobody has it (R9). False: an entry is under way. Owner only. */
+static inline bool jzx__task_hold(struct jzx__task *task) {
+    jzx__touch(task);
+    uint64_t word = 0;
+    /* acquire: pairs with push and nudge. release: none needed, the owner's next step publishes */
+    while (!task->holds && !jzx__atomic_cas_acq_rel(&task->inbox, &word, JZX__INBOX_TOKEN)) {
+        if (word != 0)
+            return false;
+    }
+    task->holds = true;
+    return true;
+}
+
+/* Offers a task to the thieves of the caller's deque (R10): it was taken out of its run queue. me
+ * is the owner word. False, and nothing has changed but the token: an entry is under way, or there
+ * is no memory. Owner only. */
+static inline bool jzx__task_offer(struct jzx__task *task, uintptr_t me, struct jzx__deque *deque) {
+    if (!JZX__MUTANT(offer_without_token) && !jzx__task_hold(task))
+        return false;
+    uint8_t place = task->place;
+    task->place = JZX__OFFERED;
+    /* relaxed: whoever reads it has the token, or compares it with its own word (I4); published to
+     * the next owner by the deque */
+    jzx__atomic_store_relaxed(&task->owner, me | JZX__OWNER_OUT);
+    if (jzx__deque_push(deque, task))
+        return true;
+    /* relaxed: nobody but the owner changed anything */
+    jzx__atomic_store_relaxed(&task->owner, me);
+    task->place = place;
+    return false;
+}
+
+/* A task that was offered, and that the caller has just taken out of a deque or of the global
+ * queue, is its own now; it is scheduled, and in no run queue yet. */
+static inline void jzx__task_adopt(struct jzx__task *task, uintptr_t me) {
+    jzx__touch(task);
+    JZX_ASSERT(task->holds && task->place == JZX__OFFERED); /* I5 */
+    /* relaxed: only this thread's fast path looks for it (I4) */
+    jzx__atomic_store_relaxed(&task->owner, me);
+}
+
+/* Hands a task to another worker (R11): it was taken out of its run queue. False, and nothing has
+ * changed: an entry is under way. On true the caller wakes the target and does not touch the task
+ * again. Owner only. */
+static inline bool jzx__task_hand_over(struct jzx__task *task, uintptr_t target,
+                                       struct jzx__mpsc *inject) {
+    if (!jzx__task_hold(task))
+        return false;
+    uintptr_t out = JZX__MUTANT(hand_over_without_out) ? 0 : JZX__OWNER_OUT;
+    task->holds = false;
+    task->place = task->rest;
+    /* relaxed: published to the target by the entry */
+    jzx__atomic_store_relaxed(&task->owner, target | out);
+    jzx__mpsc_push(inject, &task->injected);
+    return true;
+}
+
+enum jzx__entry_result {
+    JZX__ENTRY_READY,     /* it must be put on a run queue */
+    JZX__ENTRY_SCHEDULED, /* it is on one already, or runs */
+    JZX__ENTRY_FREE       /* it has ended: its slot waited for this entry */
+};
+
+/* An entry of the inject queue is consumed: its token is mine (R6). The inbox is not taken here,
+ * but when the private list is empty, or the mailbox bound would not bound. */
+static inline enum jzx__entry_result jzx__task_accept(struct jzx__task *task, uintptr_t me) {
+    jzx__touch(task);
+    /* relaxed: the entry was pushed by who read or wrote this word under the token (I3) */
+    uintptr_t owner = jzx__atomic_load_relaxed(&task->owner);
+    JZX_ASSERT((owner & ~JZX__OWNER_FLAGS) == me);
+    JZX_ASSERT(!task->holds); /* I1 */
+    if (task->entry == NULL) {
+        /* release: pairs with the acquire of a push; a free slot has no token (I6) */
+        jzx__atomic_store_release(&task->inbox, JZX__INBOX_CLOSED);
+        return JZX__ENTRY_FREE;
+    }
+    /* relaxed: ends a hand-over; only this thread's fast path looks for it (I4) */
+    jzx__atomic_store_relaxed(&task->owner, me);
+    task->holds = true;
+    return jzx__task_is_scheduled(task) ? JZX__ENTRY_SCHEDULED : JZX__ENTRY_READY;
 }
 
 #endif

@@ -1,77 +1,120 @@
 /* SPDX-License-Identifier: MIT */
-/* How a worker chooses what to run, takes in what other threads sent, and sleeps. The rules W1-W5
- * are in worker.h, the protocol rules (R4-R6, R14, R15) in task.h and docs/architecture.md. */
+/* How a worker chooses what to run and takes in what other threads sent. The rules W1-W8 and K1-K6
+ * are in worker.h, the protocol rules (R4-R6) in task.h and docs/memory-model.md. */
 #include "sched/worker.h"
 
+#include "base/alloc.h"
 #include "base/assert.h"
+#include "sched/balance.h"
 #include "sched/sched.h"
 
-_Thread_local struct jzx__worker *jzx__worker_of_thread;
+struct jzx__seat jzx__no_seat = {.in_runtime = 1};
+_Thread_local struct jzx__seat *jzx__seat_of_thread = &jzx__no_seat;
 
-void jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched) {
+bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index) {
+    if (!jzx__deque_init(&worker->deque, sched->local_size, &sched->allocator))
+        return false;
+    if (!jzx__balance_init(&worker->balance, sched)) {
+        jzx__deque_deinit(&worker->deque);
+        return false;
+    }
     jzx__mpsc_init(&worker->inject);
+    jzx__mpsc_init(&worker->returns);
     jzx__mpsc_init(&worker->calls);
     jzx__parker_init(&worker->parker);
     worker->sched = sched;
-    jzx__list_init(&worker->spawned);
-    jzx__list_init(&worker->woken);
+    worker->index = index;
+    jzx__runq_init(&worker->spawned);
+    jzx__runq_init(&worker->woken);
+    jzx__runq_init(&worker->heavy);
+    worker->by_caller = true;
+    for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
+        jzx__runq_init(&worker->ranked[i]);
+    worker->next_run = JZX__NEXT_RUN_MAX;
     worker->next_left = JZX__NEXT_RUN_MAX;
     worker->tick_every = 1;
-    worker->tick_left = 1;
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&worker->tick_left, 1u);
     jzx__slab_init(&worker->slab, &sched->depot);
+    jzx__rng_init(&worker->rng, index + 1u);
+    return true;
 }
 
 void jzx__worker_deinit(struct jzx__worker *worker) {
     jzx__parker_deinit(&worker->parker);
+    jzx__balance_deinit(&worker->balance, worker->sched);
+    jzx__deque_deinit(&worker->deque);
 }
 
 /* ---- making tasks ready ---- */
 
-static struct jzx__task *task_of_run(struct jzx__link *link) {
-    return JZX_CONTAINER_OF(link, struct jzx__task, run);
+/* Ranks below normal and heavy tasks wait; those above go before the next-slot. */
+static void go_first(struct jzx__worker *me) {
+    me->next_run = 1;
+    me->next_left = 1;
 }
 
-static struct jzx__task *task_of_entry(struct jzx__mpsc_node *node) {
-    return JZX_CONTAINER_OF(node, struct jzx__task, injected);
+static struct jzx__runq *rank_queue(struct jzx__worker *me, const struct jzx__task *task) {
+    return &me->ranked[task->bound == JZX__BOUND_CALLER ? JZX__NORMAL : task->rank];
+}
+
+void jzx__worker_requeue_aside(struct jzx__worker *me, struct jzx__task *task) {
+    if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER) {
+        task->place = JZX__IN_RANKED;
+        jzx__runq_push_back(rank_queue(me, task), task);
+        if (task->rank < JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
+            go_first(me);
+    } else {
+        task->place = JZX__IN_HEAVY;
+        jzx__runq_push_back(&me->heavy, task);
+    }
+}
+
+static struct jzx__runq *queue_of(struct jzx__worker *me, const struct jzx__task *task) {
+    switch (task->place) {
+    case JZX__IN_SPAWNED: return &me->spawned;
+    case JZX__IN_WOKEN: return &me->woken;
+    case JZX__IN_RANKED: return rank_queue(me, task);
+    case JZX__IN_HEAVY: return &me->heavy;
+    default: return NULL;
+    }
+}
+
+void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task) {
+    struct jzx__runq *queue = queue_of(me, task);
+    if (task->place == JZX__IN_NEXT)
+        me->next = NULL;
+    else if (queue != NULL)
+        jzx__runq_remove(queue, task);
 }
 
 void jzx__worker_soft_limit(struct jzx__worker *me, struct jzx__task *receiver) {
     jzx__worker_end_turn(me);
     if (receiver->place == JZX__IN_WOKEN || receiver->place == JZX__IN_SPAWNED) {
-        jzx__list_remove(&receiver->run);
+        jzx__worker_unqueue(me, receiver);
         jzx__worker_set_next(me, receiver);
     }
 }
 
-void jzx__task_inject(struct jzx__task *task) {
+void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me) {
     /* relaxed: the push that got the token made the last owner store visible, and I3 holds it */
     uintptr_t word = jzx__atomic_load_relaxed(&task->owner);
-    struct jzx__worker *owner = (struct jzx__worker *)(word & ~JZX__OWNER_OUT);
+    struct jzx__worker *owner = (struct jzx__worker *)(word & ~JZX__OWNER_FLAGS);
     jzx__mpsc_push(&owner->inject, &task->injected);
-    jzx__parker_wake(&owner->parker);
+    /* K4 */
+    if (jzx__parker_wake(&owner->parker) && me != NULL)
+        me->balance.window_wakes++;
 }
 
 /* ---- taking in ---- */
 
-/* An entry is consumed: its token is mine (R6). It always makes ready; the inbox is taken later,
- * when the private list is empty, or the mailbox bound would not bound. */
 static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
-    /* relaxed: the entry was pushed by who read or wrote this word under the token (I3) */
-    uintptr_t owner = jzx__atomic_load_relaxed(&task->owner);
-    JZX_ASSERT((owner & ~JZX__OWNER_OUT) == jzx__worker_word(me));
-    JZX_ASSERT(!task->holds); /* I1 */
     jzx__counter_add(&me->counters.injected, 1);
-    if (task->entry == NULL) { /* it has ended, and this was what its slot waited for */
-        /* release: pairs with the acquire of a push; a free slot has no token (I6) */
-        jzx__atomic_store_release(&task->inbox, JZX__INBOX_CLOSED);
-        me->sched->ops.free_slot(me, task);
-        return;
+    switch (jzx__task_accept(task, jzx__worker_word(me))) {
+    case JZX__ENTRY_FREE: me->sched->ops.free_slot(me, task); break;
+    case JZX__ENTRY_READY: jzx__worker_requeue_any(me, task); break;
+    case JZX__ENTRY_SCHEDULED: break;
     }
-    /* relaxed: ends a hand-over; only this thread's fast path looks for it (I4) */
-    jzx__atomic_store_relaxed(&task->owner, jzx__worker_word(me));
-    task->holds = true;
-    if (!jzx__task_is_scheduled(task))
-        jzx__worker_requeue(me, task);
 }
 
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
@@ -84,7 +127,22 @@ void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
         }
         struct jzx__mpsc_node *entry = me->inject_rest;
         me->inject_rest = entry->next; /* read first: the task may be injected again at once */
-        handle_entry(me, task_of_entry(entry));
+        handle_entry(me, JZX_CONTAINER_OF(entry, struct jzx__task, injected));
+    }
+}
+
+void jzx__worker_drain_returns(struct jzx__worker *me) {
+    JZX_ASSERT_OWNER(me);
+    if (jzx__mpsc_is_empty(&me->returns))
+        return;
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->returns);
+    while (node != NULL) {
+        struct jzx__seat *seat = JZX_CONTAINER_OF(node, struct jzx__seat, returned);
+        node = node->next; /* read first: the thread may be given a worker at once */
+        me->sched->ops.take_back(me, seat);
+        /* relaxed: the thread waits until it is relieved */
+        jzx__atomic_store_relaxed(&seat->task, NULL);
+        jzx__crew_relieve(me->sched, seat);
     }
 }
 
@@ -92,36 +150,121 @@ void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
 
 bool jzx__worker_has_work(const struct jzx__worker *me) {
     return jzx__worker_others_wait(me) || me->inject_rest != NULL ||
-           !jzx__mpsc_is_empty(&me->calls);
+           !jzx__mpsc_is_empty(&me->calls) || !jzx__mpsc_is_empty(&me->returns);
+}
+
+uint32_t jzx__worker_ready_depth(const struct jzx__worker *me) {
+    uint32_t depth = me->spawned.depth + me->woken.depth + me->heavy.depth + (me->next != NULL);
+    for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
+        depth += me->ranked[i].depth;
+    return depth;
+}
+
+static bool light_waits(const struct jzx__worker *me) {
+    return me->next != NULL || (me->spawned.depth | me->woken.depth) != 0;
+}
+
+static uint64_t last_tick(const struct jzx__worker *me) {
+    /* relaxed: only this thread writes it */
+    return jzx__atomic_load_relaxed(&me->tick_at_ns);
+}
+
+/* W8: of the queues that are overdue one task, if there is one. */
+static struct jzx__task *pick_overdue(struct jzx__worker *me) {
+    if (me->spawned.overdue)
+        return jzx__runq_pop_back(&me->spawned);
+    struct jzx__runq *queues[] = {&me->ranked[JZX__LOW],
+                                  &me->heavy,
+                                  &me->woken,
+                                  &me->ranked[JZX__HIGH],
+                                  &me->ranked[JZX__CRITICAL],
+                                  &me->ranked[JZX__NORMAL]};
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0] - !me->by_caller; i++) {
+        if (queues[i]->overdue)
+            return jzx__runq_pop_front(queues[i]);
+    }
+    me->overdue = false;
+    return NULL;
+}
+
+/* Critical and high, and those that only this thread may run. While some wait they go before the
+ * next-slot. */
+static struct jzx__task *pick_urgent(struct jzx__worker *me) {
+    struct jzx__task *task = jzx__runq_pop_front(&me->ranked[JZX__CRITICAL]);
+    if (task == NULL)
+        task = jzx__runq_pop_front(&me->ranked[JZX__HIGH]);
+    if (task == NULL && me->by_caller)
+        task = jzx__runq_pop_front(&me->ranked[JZX__NORMAL]);
+    if (task == NULL)
+        me->next_run = JZX__NEXT_RUN_MAX;
+    return task;
+}
+
+static struct jzx__task *pick_light(struct jzx__worker *me) {
+    struct jzx__task *task = NULL;
+    if (me->run_oldest) { /* W3 */
+        me->run_oldest = false;
+        task = jzx__runq_pop_back(&me->spawned);
+    } else if (!me->alternate || me->woken_last || me->woken.depth == 0) { /* W2 */
+        task = jzx__runq_pop_newest(&me->spawned);
+    }
+    me->woken_last = task == NULL;
+    if (task == NULL) {
+        task = jzx__runq_pop_front(&me->woken);
+        if (task != NULL)
+            me->woken_served++;
+    }
+    return task;
+}
+
+/* W7 */
+static bool heavy_is_due(const struct jzx__worker *me) {
+    return me->heavy.depth != 0 && (last_tick(me) >= me->heavy_after_ns || !light_waits(me));
+}
+
+/* The order of ranks; heavy tasks of normal rank have their share of the time of the light ones. */
+static struct jzx__task *pick_in_order(struct jzx__worker *me) {
+    struct jzx__task *task = NULL;
+    if (JZX_UNLIKELY(me->next_run == 1))
+        task = pick_urgent(me);
+    if (task == NULL && JZX_UNLIKELY(me->heavy.depth != 0) && heavy_is_due(me))
+        return jzx__runq_pop_front(&me->heavy);
+    if (task == NULL)
+        task = pick_light(me);
+    if (task == NULL && me->next == NULL && me->ranked[JZX__LOW].depth != 0)
+        task = jzx__runq_pop_front(&me->ranked[JZX__LOW]);
+    return task;
 }
 
 struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
-    struct jzx__link *link = NULL;
-    if (me->run_oldest) { /* W3 */
-        me->run_oldest = false;
-        link = jzx__list_pop_back(&me->spawned);
-    } else if (!me->alternate || me->woken_last || jzx__list_is_empty(&me->woken)) { /* W2 */
-        link = jzx__list_pop_front(&me->spawned);
+    if (JZX_UNLIKELY(me->overdue)) {
+        me->overdue_last = !me->overdue_last;
+        struct jzx__task *task = me->overdue_last ? pick_overdue(me) : NULL;
+        if (task != NULL)
+            return task;
     }
-    me->woken_last = link == NULL;
-    if (link == NULL) {
-        link = jzx__list_pop_front(&me->woken);
-        if (link == NULL)
-            return NULL;
-        me->woken_served++;
-    }
-    return task_of_run(link);
+    return pick_in_order(me);
 }
 
-/* Aims at one tick per JZX__TICK_NS: halves or doubles the number of messages between two. */
+/* ---- the tick ---- */
+
+/* Aims at one tick per JZX__TICK_NS: halves or doubles the number of messages between two. After a
+ * long one the next messages are measured singly, to see whose they were. */
 static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
-    if (elapsed_ns > 2 * JZX__TICK_NS) {
+    if (me->probe_left != 0) {
+        me->probe_left--;
+        me->tick_every = 1;
+    } else if (elapsed_ns > 2 * JZX__TICK_NS) {
         uint64_t wanted = me->tick_every * (uint64_t)JZX__TICK_NS / elapsed_ns;
         me->tick_every = wanted == 0 ? 1 : (uint32_t)wanted;
+        me->probe_left = me->sched->worker_count > 1 ? JZX__PROBE_MSGS : 0;
+        if (me->probe_left != 0)
+            me->tick_every = 1;
     } else if (elapsed_ns < JZX__TICK_NS / 2 && me->tick_every < JZX__TICK_MSGS_MAX) {
         me->tick_every *= 2;
     }
-    me->tick_left = me->tick_every;
+    /* relaxed: see the field */
+    jzx__atomic_store_relaxed(&me->tick_left, me->tick_every);
 }
 
 /* W4. The first tick of a turn does not know when the turn began, unless every message ticks: it
@@ -134,22 +277,72 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
         jzx__worker_end_turn(me);
 }
 
-void jzx__worker_tick(struct jzx__worker *me) {
-    uint64_t now = jzx__clock_now(&me->sched->clock);
-    uint64_t elapsed = now - me->tick_at_ns;
-    me->tick_at_ns = now;
-    watch_turn(me, now, elapsed, me->tick_every == 1);
-    adapt_tick(me, elapsed);
+/* W8 */
+static void inspect_queues(struct jzx__worker *me) {
+    jzx__runq_inspect(&me->spawned, true);
+    jzx__runq_inspect(&me->woken, false);
+    jzx__runq_inspect(&me->heavy, false);
+    me->overdue = me->spawned.overdue || me->woken.overdue || me->heavy.overdue;
+    for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
+        jzx__runq_inspect(&me->ranked[i], false);
+        me->overdue = me->overdue || me->ranked[i].overdue;
+    }
+    if (me->overdue)
+        go_first(me);
+}
 
-    bool passed = !jzx__list_is_empty(&me->woken) && me->woken_served == me->woken_seen;
+/* W2, W3, W8 */
+static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
+    bool passed = me->woken.depth != 0 && me->woken_served == me->woken_seen;
     me->passed_ns = passed ? me->passed_ns + elapsed : 0;
     me->woken_seen = me->woken_served;
-    me->alternate = me->passed_ns >= JZX__PASSED_NS; /* W2 */
+    me->alternate = me->passed_ns >= JZX__PASSED_NS;
     me->oldest_ns += elapsed;
     if (me->oldest_ns >= JZX__OLDEST_NS) {
         me->oldest_ns = 0;
-        me->run_oldest = true; /* W3 */
+        me->run_oldest = true;
     }
+    me->fence_ns += elapsed;
+    if (me->fence_ns >= JZX__FENCE_NS) {
+        me->fence_ns = 0;
+        inspect_queues(me);
+    }
+}
+
+/* What the message that just ended says about its task, if the tick measured it alone. */
+static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
+    if (elapsed < JZX__LIGHT_NS) {
+        task->heat = 0;
+    } else if (elapsed > JZX__HEAVY_NS && me->crossed_in_tick == 0 && task->heat < JZX__HEAVY) {
+        task->heat++;
+    }
+    if (jzx__task_is_heavy(task)) {
+        me->balance.window_heavy_ns += elapsed;
+        me->heavy_after_ns = now + JZX__HEAVY_SHARE * elapsed; /* W7 */
+    }
+    if (task->rank == JZX__NORMAL && task->bound != JZX__BOUND_CALLER)
+        task->rest = jzx__task_is_heavy(task) ? JZX__ASIDE : JZX__IDLE;
+}
+
+void jzx__worker_tick(struct jzx__worker *me) {
+    uint64_t now = jzx__clock_now(&me->sched->clock);
+    uint64_t elapsed = now - last_tick(me);
+    bool single = me->tick_every == 1;
+    /* relaxed: the watchdog looks at it now and then */
+    jzx__atomic_store_relaxed(&me->tick_at_ns, now);
+    watch_turn(me, now, elapsed, single);
+    adapt_tick(me, elapsed);
+    look_at_queues(me, elapsed);
+    struct jzx__task *task = jzx__worker_current(me);
+    /* relaxed: a gauge */
+    jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));
+    if (single && task != NULL && me->sched->worker_count > 1)
+        weigh(me, task, now, elapsed);
+    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
+        jzx__crew_stall_is_over(me, task, elapsed, single);
+    if (me->sched->worker_count > 1)
+        jzx__balance_tick(me, now, elapsed);
+    me->crossed_in_tick = 0;
 }
 
 bool jzx__worker_turn_spent(struct jzx__worker *me) {
@@ -162,40 +355,9 @@ bool jzx__worker_turn_spent(struct jzx__worker *me) {
     return (me->turn_flags & JZX__TURN_OVER) != 0 || now - me->turn_asked_ns >= JZX__TURN_NS;
 }
 
-/* ---- sleeping ---- */
-
 void jzx__worker_resume(struct jzx__worker *me) {
-    me->tick_at_ns = jzx__clock_now(&me->sched->clock);
-}
-
-/* Between announcing sleep and sleeping: whatever another thread can bring, in seq_cst order. */
-static bool nothing_came(struct jzx__worker *me) {
-    return jzx__mpsc_is_empty_seq_cst(&me->inject) && jzx__mpsc_is_empty_seq_cst(&me->calls) &&
-           /* seq_cst: pairs with the store in request_stop, which then looks at the parker */
-           jzx__atomic_load_seq_cst(&me->sched->stop) == 0;
-}
-
-void jzx__worker_park(struct jzx__worker *me, uint32_t holds_seen) {
-    JZX_ASSERT_OWNER(me);
-    jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
-    /* seq_cst: pairs with the decrement in jzx_loop_release, which then looks at the parker */
-    if (nothing_came(me) && jzx__atomic_load_seq_cst(&me->sched->holds) == holds_seen) {
-        jzx__counter_add(&me->counters.parked, 1);
-        jzx__parker_wait(&me->parker);
-    }
-    jzx__parker_cancel(&me->parker);
-    jzx__worker_resume(me);
-}
-
-void jzx__worker_settle_fd(struct jzx__worker *me) {
-    if (jzx__worker_has_work(me)) {
-        jzx__parker_raise_fd(&me->parker);
-        return;
-    }
-    jzx__parker_clear_fd(&me->parker);
-    jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FD);
-    if (!nothing_came(me)) {
-        jzx__parker_cancel(&me->parker);
-        jzx__parker_raise_fd(&me->parker);
-    }
+    uint64_t now = jzx__clock_now(&me->sched->clock);
+    /* relaxed: the watchdog looks at it now and then */
+    jzx__atomic_store_relaxed(&me->tick_at_ns, now);
+    jzx__balance_resume(&me->balance, now);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: the queues of ready tasks, the tasks it owns, and the thread that drives it now.
+/* A worker: the queues of ready tasks, the tasks it owns, and what others may take from it. A
+ * thread drives it (sched/crew.h).
  *
  * Run order. The first task that a turn wakes goes into the **next-slot** and runs when the turn
  * ends (its message is still in the cache); the others go to the end of **woken**, which is first
  * in, first out. A task that never ran goes to **spawned**, newest first: a tree of a million
  * tasks then keeps its live set in the cache (measured 3 times cheaper than in order of age).
+ * Tasks with a rank have queues of their own: critical and high before all others, low after them.
+ * Tasks whose messages take long are **heavy** and wait apart.
  *
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
@@ -17,17 +20,37 @@
  *       ends.
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
  *       cache, and is handled before it makes more.
+ *   W7  heavy tasks get an eighth of the time while light ones wait.
+ *   W8  what has waited for 2 x JZX__FENCE_NS in any queue runs in turns with the others, oldest
+ *       first: nobody waits longer than that and two passes over its queue.
  *
- * Only the thread that drives the worker touches it, except for the two queues and the parker. */
+ * Several workers (the rules R1-R19 are those of docs/memory-model.md):
+ *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
+ *       fields marked as written by others.
+ *   K2  a task is run by its owner alone, and in at most one turn at a time.
+ *   K3  a worker sleeps only after it has said so and then found nothing: in its inject queue, its
+ *       return queue, its calls, the global queue, and every deque it may take from.
+ *   K4  who makes work visible looks for a sleeper afterwards; of the two sides in K3 and K4 one
+ *       sees the other.
+ *   K5  a worker that was woken and found work wakes another before it runs it if more is on
+ *       offer: one at a time, as many as there is work for.
+ *   K6  workers that are awake never outnumber the CPUs because of work that others have: beyond
+ *       that number nobody steals, spins or is woken to steal.
+ *
+ * Rejected: one shared queue (a cache line that all write for every message); stealing from
+ * private queues (every push would be atomic); waking everybody (each wake costs 5 us). */
 #ifndef JZX_SCHED_WORKER_H
 #define JZX_SCHED_WORKER_H
 
 #include "base/compiler.h"
-#include "base/list.h"
+#include "base/deque.h"
 #include "base/mpsc.h"
 #include "base/parker.h"
+#include "base/rng.h"
 #include "base/slab.h"
 #include "observe/counters.h"
+#include "sched/runq.h"
+#include "sched/seat.h"
 #include "sched/task.h"
 
 #include <stdbool.h>
@@ -40,6 +63,12 @@
 #define JZX__TICK_NS 10000u
 #define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
+#define JZX__FENCE_NS 2500000u
+#define JZX__HEAVY_NS 10000u /* a message that takes longer is a long one */
+#define JZX__LIGHT_NS 5000u  /* one that takes less makes its task light again */
+#define JZX__HEAVY 2u        /* long messages in a row that make a task heavy */
+#define JZX__HEAVY_SHARE 7u  /* times the length of a heavy turn that light tasks get after it */
+#define JZX__PROBE_MSGS 64u  /* messages that are measured singly after a long tick */
 
 /* turn_flags */
 #define JZX__TURN_OVER 1u   /* it ends after this message */
@@ -49,58 +78,156 @@
 struct jzx__sched;
 struct jzx__worker;
 
+enum jzx__pass_result {
+    JZX__PASS_EMPTY, /* nothing was ready */
+    JZX__PASS_RAN,
+    JZX__PASS_LOST /* the thread has lost the worker, and must not touch it any more */
+};
+
+/* A turn that has taken longer than stall_after. */
+struct jzx__stall {
+    struct jzx__task *task; /* its words and its name may be read, nothing else */
+    uint64_t id;            /* that the task had */
+    uint32_t tag;
+    uint64_t elapsed_ns;
+    bool over;        /* it has returned meanwhile */
+    bool handed_over; /* its worker has another thread now */
+    void *const *stack;
+    size_t stack_count;
+};
+
 /* What the layer above does for the scheduler. */
 struct jzx__task_ops {
     /* One pass over the ready tasks: jzx__worker_pass with the layer's turn function. */
-    bool (*run_ready)(struct jzx__worker *worker, uint32_t turns_max);
+    enum jzx__pass_result (*run_ready)(struct jzx__worker *worker, uint32_t turns_max);
     /* The last entry of a task that has ended is consumed: its slot can be used again. */
     void (*free_slot)(struct jzx__worker *worker, struct jzx__task *task);
+    /* Makes the calls that wait for worker 0. */
+    void (*run_calls)(struct jzx__worker *worker);
+    /* A turn that outlived its thread's worker is over: seat->turn has what became of it. */
+    void (*take_back)(struct jzx__worker *worker, struct jzx__seat *seat);
+    /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
+     * thread, or on the worker. */
+    void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
+    size_t worker_size; /* of what the layer keeps per worker; begins with a struct jzx__worker */
+};
+
+/* What the tick learns about a worker's traffic, and what it decides by (sched/balance.c). */
+struct jzx__balance {
+    /* How long tasks wait. */
+    uint64_t sample_seq;    /* number of the newest woken task when the sample was taken */
+    uint64_t sample_at_ns;  /* when that was */
+    const void *oldest;     /* the oldest spawned task */
+    uint64_t oldest_at_ns;  /* since when it is */
+    const void *next_seen;  /* the task in the next-slot */
+    uint64_t next_at_ns;    /* since when it is */
+    uint32_t overdue_ticks; /* ticks in a row that found somebody waiting for too long */
+    uint32_t global_ticks;  /* ticks in a row that found the global queue not empty */
+
+    /* Offers and experiments. */
+    uint64_t offered_at_ns;
+    uint64_t busy_since_ns; /* the last sleep or experiment */
+    uint64_t explore_after_ns;
+
+    /* Traffic with other workers, in windows. */
+    uint64_t window_at_ns;
+    uint64_t window_idle_ns;
+    uint64_t window_heavy_ns;
+    uint64_t window_handled; /* messages handled when it began */
+    uint32_t window_crossed;
+    uint32_t window_wakes;
+    uint32_t *crossed_to; /* per worker, in this window */
+    uint64_t slept_at_ns;
+    _Atomic uint32_t cost;  /* crossing per 1024 of light time, in the last window: for others */
+    _Atomic uint32_t usage; /* busy per 1024, in the last window: for others */
+
+    /* Moving tasks together. */
+    struct jzx__worker *gather_to;
+    uint64_t gather_until_ns;
+    uint64_t pause_ns; /* how long the next ones to be gathered will stay */
+    struct jzx__worker *follow_to;
+    uint64_t follow_until_ns;
 };
 
 struct jzx__worker {
     /* Written by other threads. */
-    _Alignas(JZX_CACHE_LINE) struct jzx__mpsc inject; /* tasks that other threads made ready */
-    struct jzx__mpsc calls;                           /* functions to call on this thread */
+    _Alignas(2 * JZX_CACHE_LINE) struct jzx__mpsc inject; /* tasks that others made ready */
+    struct jzx__mpsc returns; /* seats whose turn is over, and that had lost the worker */
+    struct jzx__mpsc calls;   /* functions to call on this thread */
     struct jzx__parker parker;
+    _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
+    uint64_t reported_ns; /* the watchdog's own: the tick after which a stall was reported */
+
+    /* What others may take; they write its top. */
+    struct jzx__deque deque;
+
+    /* Written by the driving thread, read by others. */
+    _Alignas(JZX_CACHE_LINE) _Atomic(struct jzx__seat *) seat; /* who drives it. Decides */
+    _Atomic uint64_t tick_at_ns;   /* last look at the clock: the watchdog's */
+    _Atomic uint64_t born;         /* tasks that keep the run going; with died it decides the end */
+    _Atomic uint64_t died;         /* likewise */
+    _Atomic uint32_t ready_depth;  /* gauge, of the last tick */
+    struct jzx__counters counters; /* gauges */
 
     /* The driving thread's own from here on. */
     _Alignas(JZX_CACHE_LINE) struct jzx__sched *sched;
     struct jzx__task *next; /* the next-slot */
-    struct jzx__list spawned;
-    struct jzx__list woken;
-    uint32_t next_left;    /* turns in a row that the next-slot still has */
-    uint32_t tick_left;    /* messages until the next tick */
-    uint32_t tick_every;   /* messages between two ticks; adapts to JZX__TICK_NS */
-    uint32_t turn_flags;   /* JZX__TURN_*: of the current turn */
-    bool alternate;        /* W2 is in force */
-    bool woken_last;       /* while it is: whose turn it was */
-    bool run_oldest;       /* W3 is due */
-    uint64_t pass_handled; /* messages of the current pass, not yet in the counters */
-    uint64_t woken_served; /* woken tasks run so far */
-    uint64_t woken_seen;   /* its value at the last tick */
-    uint64_t passed_ns;    /* how long woken tasks have been passed over */
-    uint64_t oldest_ns;    /* time since W3 was due last */
-    uint64_t tick_at_ns;
-    uint64_t turn_asked_ns;             /* when it was asked first */
-    uint64_t turn_began_ns;             /* as far as its ticks know */
+    struct jzx__runq spawned;
+    struct jzx__runq woken;
+    uint32_t next_left;      /* turns in a row that the next-slot still has */
+    uint32_t next_run;       /* what that is set to: 1 while others go first */
+    uint32_t tick_left;      /* messages until the next tick */
+    uint32_t tick_every;     /* messages between two ticks; adapts to JZX__TICK_NS */
+    uint32_t turn_flags;     /* JZX__TURN_*: of the current turn */
+    bool alternate;          /* W2 is in force */
+    bool woken_last;         /* while it is: whose turn it was */
+    bool run_oldest;         /* W3 is due */
+    bool overdue_last;       /* W8: whose turn it was */
+    bool overdue;            /* W8: some queue is */
+    bool woke;               /* K5: it was asleep, and has not looked for more work since */
+    uint64_t pass_handled;   /* messages of the current pass, not yet in the counters */
+    uint64_t woken_served;   /* woken tasks run so far */
+    uint64_t woken_seen;     /* its value at the last tick */
+    uint64_t passed_ns;      /* how long woken tasks have been passed over */
+    uint64_t oldest_ns;      /* time since W3 was due last */
+    uint64_t fence_ns;       /* time since the fences were looked at */
+    uint64_t turn_asked_ns;  /* when it was asked first */
+    uint64_t turn_began_ns;  /* as far as its ticks know */
+    uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
-    void *turn;                         /* the layer above's: the turn that runs, or NULL */
+    void *turn;                         /* the layer above's: the cleanup that runs, or NULL */
+    uint32_t probe_left;                /* messages still to be measured singly */
+    uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
+    uint32_t index;
     struct jzx__slab slab;
-    struct jzx__counters counters;
+    struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
+    struct jzx__runq heavy;
+    bool by_caller;      /* driven by the thread that called run, or by a test */
+    uint64_t died_seen;  /* died at the last look whether the run is over */
+    uint32_t holds_seen; /* likewise */
+    uint32_t stop_seen;  /* the state of stop that the worker has acted on */
+    struct jzx__rng rng;
+    struct jzx__balance balance;
 };
 
-/* The worker that this thread drives now, or NULL. A single small initial-exec thread-local, so
- * that the library can be loaded with dlopen. */
-extern _Thread_local struct jzx__worker *jzx__worker_of_thread;
+/* relaxed: a thread that drives it has written it, or was told so with the worker */
+#define JZX_ASSERT_OWNER(worker)                                                                   \
+    JZX_ASSERT(jzx__atomic_load_relaxed(&(worker)->seat) == jzx__seat_of_thread)
 
-static inline struct jzx__worker *jzx__worker_self(void) {
-    return jzx__worker_of_thread;
+/* False without memory. */
+bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index);
+void jzx__worker_deinit(struct jzx__worker *worker);
+
+/* The task whose turn it is, or NULL. */
+static inline struct jzx__task *jzx__worker_current(const struct jzx__worker *me) {
+    (void)me;
+    /* relaxed: only this thread writes it */
+    return jzx__atomic_load_relaxed(&jzx__seat_of_thread->task);
 }
 
-#define JZX_ASSERT_OWNER(worker) JZX_ASSERT((worker) == jzx__worker_self())
-
-void jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched);
-void jzx__worker_deinit(struct jzx__worker *worker);
+static inline bool jzx__task_is_heavy(const struct jzx__task *task) {
+    return task != NULL && task->heat >= JZX__HEAVY;
+}
 
 /* ---- making tasks ready ---- */
 
@@ -114,10 +241,20 @@ static inline bool jzx__worker_owns(const struct jzx__worker *me, struct jzx__ta
     return jzx__atomic_load_relaxed(&task->owner) == jzx__worker_word(me);
 }
 
-/* Puts the task at the end of the woken queue; it must be scheduled and in no queue. */
+/* Puts an ordinary task at the end of the woken queue; it must be scheduled and in no queue. */
 static inline void jzx__worker_requeue(struct jzx__worker *me, struct jzx__task *task) {
     task->place = JZX__IN_WOKEN;
-    jzx__list_push_back(&me->woken, &task->run);
+    jzx__runq_push_back(&me->woken, task);
+}
+
+/* The same for any task: into the queue that it belongs to. */
+JZX_COLD void jzx__worker_requeue_aside(struct jzx__worker *me, struct jzx__task *task);
+
+static inline void jzx__worker_requeue_any(struct jzx__worker *me, struct jzx__task *task) {
+    if (JZX_UNLIKELY(task->rest != JZX__IDLE))
+        jzx__worker_requeue_aside(me, task);
+    else
+        jzx__worker_requeue(me, task);
 }
 
 /* Into the next-slot if it is free, else to the end of woken. */
@@ -139,43 +276,56 @@ static inline void jzx__worker_set_next(struct jzx__worker *me, struct jzx__task
     me->next = task;
 }
 
-/* Makes a task of mine ready that somebody on this thread has something for (R7). */
-static inline void jzx__worker_ready(struct jzx__worker *me, struct jzx__task *task) {
+/* Makes a task of mine ready that is not aside: without a call. */
+static inline void jzx__worker_ready_plain(struct jzx__worker *me, struct jzx__task *task) {
     if (task->place == JZX__IDLE) {
         jzx__worker_wake(me, task);
     } else if (task->place == JZX__NEW) {
         task->place = JZX__IN_SPAWNED;
-        jzx__list_push_front(&me->spawned, &task->run);
+        jzx__runq_push_front(&me->spawned, task);
     }
 }
 
-/* Out of the queue that it is in, if it is in one. */
-static inline void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task) {
-    if (task->place == JZX__IN_NEXT)
-        me->next = NULL;
-    else if (task->place == JZX__IN_SPAWNED || task->place == JZX__IN_WOKEN)
-        jzx__list_remove(&task->run);
+/* Makes a task of mine ready that somebody on this thread has something for (R7). */
+static inline void jzx__worker_ready(struct jzx__worker *me, struct jzx__task *task) {
+    if (JZX_UNLIKELY(task->place == JZX__ASIDE))
+        jzx__worker_requeue_aside(me, task);
+    else
+        jzx__worker_ready_plain(me, task);
 }
+
+/* Out of the queue that it is in, if it is in one. */
+void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task);
 
 /* W5, and also for a receiver that is full: it goes next and the current turn ends. */
 JZX_COLD void jzx__worker_soft_limit(struct jzx__worker *me, struct jzx__task *receiver);
 
-/* Links a task at its owner and wakes it; the caller has just got the task's token. Any thread. */
-JZX_COLD void jzx__task_inject(struct jzx__task *task);
+/* Links a task at its owner and wakes it; the caller has just got the task's token. me is the
+ * calling thread's worker, or NULL. */
+JZX_COLD void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me);
 
 /* ---- running ---- */
 
-/* True if a task is ready or an entry or a call waits. */
-bool jzx__worker_has_work(const struct jzx__worker *me);
-
 /* True if a task is ready that is not the one that runs. */
 static inline bool jzx__worker_others_wait(const struct jzx__worker *me) {
-    return me->next != NULL || !jzx__list_is_empty(&me->woken) ||
-           !jzx__list_is_empty(&me->spawned) || !jzx__mpsc_is_empty(&me->inject);
+    return me->next != NULL ||
+           (me->woken.depth | me->spawned.depth | me->heavy.depth |
+            me->ranked[JZX__CRITICAL].depth | me->ranked[JZX__HIGH].depth |
+            me->ranked[JZX__LOW].depth) != 0 ||
+           !jzx__mpsc_is_empty(&me->inject);
 }
+
+/* True if a task is ready or an entry, a return or a call waits. */
+bool jzx__worker_has_work(const struct jzx__worker *me);
+
+/* Tasks in the run queues. */
+uint32_t jzx__worker_ready_depth(const struct jzx__worker *me);
 
 /* Takes in at most max tasks that other threads made ready. */
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max);
+
+/* Takes in the turns that went on without the worker and are over. */
+void jzx__worker_drain_returns(struct jzx__worker *me);
 
 /* The next task of the run queues, or NULL. The next-slot is left alone. */
 struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me);
@@ -187,7 +337,7 @@ static inline struct jzx__task *jzx__worker_pick(struct jzx__worker *me) {
         me->next = NULL;
         return task;
     }
-    me->next_left = JZX__NEXT_RUN_MAX;
+    me->next_left = me->next_run;
     struct jzx__task *queued = jzx__worker_pick_queued(me);
     if (task == NULL)
         return queued;
@@ -203,23 +353,46 @@ static inline void jzx__worker_end_turn(struct jzx__worker *me) {
     me->turn_flags |= JZX__TURN_OVER;
 }
 
-/* The tick: looks at the clock, decides W2-W4. */
+/* The tick: looks at the clock, decides W2-W4, W7, W8 and the balance between workers. */
 JZX_COLD void jzx__worker_tick(struct jzx__worker *me);
 
 static inline void jzx__worker_count_message(struct jzx__worker *me) {
-    if (JZX_UNLIKELY(--me->tick_left == 0))
+    /* relaxed, both: see the field */
+    uint32_t left = jzx__atomic_load_relaxed(&me->tick_left) - 1;
+    jzx__atomic_store_relaxed(&me->tick_left, left);
+    if (JZX_UNLIKELY(left == 0))
         jzx__worker_tick(me);
 }
 
 /* True if the turn that runs has used its time and others wait. */
 bool jzx__worker_turn_spent(struct jzx__worker *me);
 
+/* A task that keeps the run going was made or has ended here. */
+static inline void jzx__worker_count_born(struct jzx__worker *me) {
+    /* relaxed: only this thread writes it */
+    uint64_t born = jzx__atomic_load_relaxed(&me->born);
+    /* release: pairs with the acquire in jzx__sched_live, which reads died first */
+    jzx__atomic_store_release(&me->born, born + 1);
+}
+
+static inline void jzx__worker_count_died(struct jzx__worker *me) {
+    /* relaxed: only this thread writes it */
+    uint64_t died = jzx__atomic_load_relaxed(&me->died);
+    /* release: pairs with the acquire in jzx__sched_live: its birth is visible with its death */
+    jzx__atomic_store_release(&me->died, died + 1);
+}
+
+/* ---- sleeping ---- */
+
 /* The thread begins or goes on: time that it did not drive the worker is not the worker's. */
 void jzx__worker_resume(struct jzx__worker *me);
 
-/* Sleeps until another thread brings something (R14); returns at once if it already did, or if the
- * number of holds is no longer what the caller saw when it decided to sleep. */
-void jzx__worker_park(struct jzx__worker *me, uint32_t holds_seen);
+/* After a pass: ends the run if what keeps it going is gone. */
+void jzx__worker_check_end(struct jzx__worker *me);
+
+/* Looks for work elsewhere (global queue, own offers, other workers), and if there is none spins
+ * for a moment and then sleeps (K3). Returns when there may be something to do. */
+void jzx__worker_idle(struct jzx__worker *me);
 
 /* After step: makes the descriptor readable if there is work, else announces that the host sleeps
  * on it. */

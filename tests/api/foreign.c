@@ -97,8 +97,10 @@ JZX_TEST(what_other_threads_sent_is_taken_in_before_actors_run, "C9", "C+loop") 
     for (int i = 0; i < 5; i++) {
         logs[i] = (struct recorder){.stop_at = 1};
         ids[i] = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &logs[i]));
-        fixture_send(loop, ids[i], 1);
     }
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK); /* all five live and are idle */
+    for (int i = 0; i < 5; i++)
+        fixture_send(loop, ids[i], 1);
     assert_int_equal(jzx_loop_step(loop, 0), JZX_OK); /* one pass: two were taken in, one ran */
     int ran = 0;
     int taken = 0;

@@ -87,6 +87,8 @@ jzx_loop *fixture_loop_with(const jzx_config *config) {
     registered = true;
     jzx_config ours = config != NULL ? *config : JZX_CONFIG();
     ours.allocator = fixture_allocator();
+    if (ours.workers == 0)
+        ours.workers = 1;
     if (ours.log.level == JZX_LOG_DEFAULT)
         ours.log.level = JZX_LOG_OFF;
     return jzx_loop_create(&ours);

@@ -32,7 +32,7 @@ static struct jzx__worker *open_loop(void) {
     event_count = 0;
     loop = fixture_loop();
     assert_true(jzx__loop_enter(loop, &drive));
-    return &loop->sched.worker;
+    return loop->sched.workers[0];
 }
 
 static void close_loop(void) {

@@ -7,6 +7,8 @@
 #include "sched/pass.h"
 #include "sched/sched.h"
 
+#include "jzx/time.h"
+
 #include "fixture.h"
 
 #include <string.h>
@@ -16,6 +18,7 @@
 
 struct rig {
     struct jzx__sched sched;
+    struct jzx__seat seat;
     struct jzx__task tasks[RIG_TASK_COUNT];
     struct {
         _Alignas(64) struct jzx__node node;
@@ -31,7 +34,7 @@ struct rig {
 static struct rig rig;
 
 static inline struct jzx__worker *rig_worker(void) {
-    return &rig.sched.worker;
+    return rig.sched.workers[0];
 }
 
 static inline struct jzx__task *rig_task(char name) {
@@ -47,7 +50,7 @@ static inline bool rig_turn_is_over(void) {
     return (rig_worker()->turn_flags & JZX__TURN_OVER) != 0;
 }
 
-static inline void rig_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+static inline bool rig_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
     JZX_EXPECT(me == rig_worker() && ctx == &rig);
     JZX_EXPECT_EQ(task->place, JZX__RUNNING);
     JZX_EXPECT_EQ(me->turn_flags, 0);
@@ -63,11 +66,12 @@ static inline void rig_turn(struct jzx__worker *me, struct jzx__task *task, void
     if (task->place == JZX__RUNNING) {
         uint64_t word = jzx__task_inbox(task);
         if (jzx__inbox_list(word) != NULL || !jzx__task_go_idle(task, word))
-            jzx__worker_requeue(me, task);
+            jzx__worker_requeue_any(me, task);
     }
+    return true;
 }
 
-static inline bool rig_run_ready(struct jzx__worker *me, uint32_t turns_max) {
+static inline enum jzx__pass_result rig_run_ready(struct jzx__worker *me, uint32_t turns_max) {
     return jzx__worker_pass(me, turns_max, rig_turn, &rig);
 }
 
@@ -82,23 +86,31 @@ static inline void rig_do_nothing(void) {}
 
 static inline void rig_open(void) {
     static const struct jzx__task_ops ops = {.run_ready = rig_run_ready,
-                                             .free_slot = rig_free_slot};
-    jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
-                                   .max_actors_per_tick = 1024, .max_async_drain = 256);
+                                             .free_slot = rig_free_slot,
+                                             .worker_size = sizeof(struct jzx__worker)};
+    jzx_config config =
+        JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
+                   .max_actors_per_tick = 1024, .max_async_drain = 256, .workers = 1,
+                   .local_queue_size = 256, .thread_name = "rig", .stall_after_ns = JZX_NEVER);
     memset(&rig, 0, sizeof rig);
-    jzx__sched_init(&rig.sched, &config, &ops);
+    JZX_EXPECT(jzx__sched_init(&rig.sched, &config, &ops));
     jzx__clock_init_manual(&rig.sched.clock, 1000000);
     for (uint32_t i = 0; i < RIG_TASK_COUNT; i++) {
         rig.tasks[i].entry = rig_do_nothing; /* alive */
+        rig.tasks[i].rank = JZX__NORMAL;
         jzx__task_clear(&rig.tasks[i]);
         jzx__atomic_store_relaxed(&rig.tasks[i].owner, jzx__worker_word(rig_worker()));
     }
-    jzx__worker_of_thread = rig_worker();
+    jzx__seat_init(&rig.seat, NULL);
+    jzx__crew_sit(&rig.seat, rig_worker(), true);
+    jzx__seat_enter(&rig.seat);
     jzx__worker_resume(rig_worker());
+    jzx__worker_count_born(rig_worker()); /* somebody keeps the run going */
 }
 
 static inline void rig_close(void) {
-    jzx__worker_of_thread = NULL;
+    jzx__crew_rise(&rig.seat, rig_worker());
+    jzx__seat_deinit(&rig.seat);
     jzx__sched_deinit(&rig.sched);
     JZX_EXPECT_EQ(fixture_bytes(), 0);
 }
@@ -127,14 +139,14 @@ static inline void rig_inject(const char *names) {
         struct jzx__node *node = &rig.sent[*names - 'a'].node;
         node->weight = 1;
         if (jzx__task_push(rig_task(*names), node, 1) == JZX__PUSH_OK_INJECT)
-            jzx__task_inject(rig_task(*names));
+            jzx__task_inject(rig_task(*names), NULL);
     }
 }
 
 /* One pass of at most this many turns; returns the names of those that ran. */
 static inline const char *rig_run(uint32_t turns) {
     uint32_t before = rig.turns;
-    bool ran = rig_run_ready(rig_worker(), turns);
+    bool ran = rig_run_ready(rig_worker(), turns) == JZX__PASS_RAN;
     JZX_EXPECT_EQ(ran, rig.turns > before);
     rig.trace[rig.turns] = '\0';
     return rig.trace + before;

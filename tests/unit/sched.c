@@ -5,29 +5,34 @@
 
 #include <pthread.h>
 
-JZX_TEST(a_scheduler_is_set_up_from_its_configuration_and_asks_for_no_memory) {
+JZX_TEST(a_scheduler_is_set_up_from_its_configuration) {
     static struct jzx__sched sched;
     static const struct jzx__task_ops ops = {.run_ready = rig_run_ready,
-                                             .free_slot = rig_free_slot};
-    uint64_t before = fixture_allocations();
+                                             .free_slot = rig_free_slot,
+                                             .worker_size = sizeof(struct jzx__worker)};
     jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 3,
-                                   .max_actors_per_tick = 5, .max_async_drain = 7);
-    jzx__sched_init(&sched, &config, &ops);
+                                   .max_actors_per_tick = 5, .max_async_drain = 7, .workers = 3,
+                                   .local_queue_size = 16, .thread_name = "rig");
+    JZX_EXPECT(jzx__sched_init(&sched, &config, &ops));
     JZX_EXPECT_EQ(sched.msgs_per_turn, 3);
     JZX_EXPECT_EQ(sched.turns_per_pass, 5);
     JZX_EXPECT_EQ(sched.drain_max, 7);
     JZX_EXPECT(sched.ops.run_ready == ops.run_ready && sched.ops.free_slot == ops.free_slot);
-    JZX_EXPECT(sched.worker.sched == &sched);
     JZX_EXPECT(!jzx__sched_is_stopped(&sched));
-    JZX_EXPECT(!jzx__worker_has_work(&sched.worker));
+    JZX_EXPECT_EQ(sched.worker_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        JZX_EXPECT(sched.workers[i]->sched == &sched);
+        JZX_EXPECT_EQ(sched.workers[i]->index, i);
+        JZX_EXPECT(!jzx__worker_has_work(sched.workers[i]));
+    }
     jzx__sched_deinit(&sched);
-    JZX_EXPECT_EQ(fixture_allocations(), before);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
 }
 
 JZX_TEST(a_scheduler_that_is_told_to_stop_is_stopped) {
     rig_open();
     JZX_EXPECT(!jzx__sched_is_stopped(&rig.sched));
-    jzx__atomic_store_seq_cst(&rig.sched.stop, 1u);
+    jzx__sched_close(&rig.sched);
     JZX_EXPECT(jzx__sched_is_stopped(&rig.sched));
     rig_close();
 }

@@ -18,7 +18,7 @@ static struct jzx__slot_cache cache;
 static void open_table(uint32_t max) {
     counting = fixture_allocator();
     jzx__table_init(&table, max, &counting);
-    jzx__slot_cache_init(&cache, &table);
+    jzx__slot_cache_init(&cache, &table, 1);
 }
 
 static void close_table(void) {

@@ -525,7 +525,7 @@ static void wait_for_entry(struct arena *arena) {
     while (!pop_entry(arena)) {
         jzx__parker_announce(&arena->parker, JZX__SLEEPS_ON_FUTEX);
         if (jzx__mpsc_is_empty_seq_cst(&arena->inject))
-            jzx__parker_wait(&arena->parker);
+            jzx__parker_wait(&arena->parker, 0);
         jzx__parker_cancel(&arena->parker);
     }
     arena->task.holds = true;

@@ -56,8 +56,8 @@ JZX_TEST(a_pass_runs_at_most_max_actors_per_tick_turns, "C+loop", "C+def") {
     turns.count = 0;
     struct jzx__drive drive;
     assert_true(jzx__loop_enter(loop, &drive));
-    struct jzx__worker *worker = &loop->sched.worker;
-    jzx__worker_drain_inject(worker, UINT32_MAX);
+    struct jzx__worker *worker = loop->sched.workers[0];
+    jzx__loop_take_in_all(loop, drive.seat);
     assert_true(jzx__actor_run_ready(worker, 4));
     assert_int_equal(turns.count, 4);
     assert_true(jzx__actor_run_ready(worker, 4));

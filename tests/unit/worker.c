@@ -533,7 +533,7 @@ JZX_TEST(a_pass_is_cut_short_when_another_thread_sent_something) {
 
 static void the_loop_is_stopped(struct jzx__task *task) {
     if (rig_name(task) == 'b')
-        jzx__atomic_store_seq_cst(&rig.sched.stop, 1u);
+        jzx__sched_close(&rig.sched);
 }
 
 JZX_TEST(a_pass_is_cut_short_when_the_loop_is_stopped) {
@@ -546,7 +546,7 @@ JZX_TEST(a_pass_is_cut_short_when_the_loop_is_stopped) {
 
 static void run_from_a_stranger(void) {
     rig_open();
-    jzx__worker_of_thread = NULL;
+    jzx__seat_deinit(&rig.seat);
     rig_run_ready(rig_worker(), 1000);
 }
 

@@ -90,7 +90,7 @@ JZX_TEST(the_last_entry_of_a_task_that_has_ended_frees_its_slot_and_runs_nothing
 static void reuse_the_slot(struct jzx__task *task) {
     task->entry = rig_do_nothing;
     jzx__atomic_store_release(&task->inbox, JZX__INBOX_TOKEN);
-    jzx__task_inject(task);
+    jzx__task_inject(task, NULL);
 }
 
 JZX_TEST(a_slot_that_is_injected_again_while_a_batch_is_taken_in_breaks_no_chain) {
@@ -122,7 +122,7 @@ static void inject_while_the_owner_holds(void) {
 
 JZX_TEST(an_entry_at_the_wrong_worker_or_beside_a_held_token_breaks_an_invariant) {
     struct child_end end = run_in_child(inject_at_the_wrong_worker);
-    JZX_EXPECT(child_aborted(&end, "worker.c:"));
+    JZX_EXPECT(child_aborted(&end, "task.h:"));
     end = run_in_child(inject_while_the_owner_holds);
     JZX_EXPECT(child_aborted(&end, "holds"));
 }
@@ -160,8 +160,10 @@ JZX_TEST(a_worker_for_which_something_came_does_not_sleep) {
         else if (what == 1)
             jzx__mpsc_push(&rig_worker()->calls, &call);
         else if (what == 2)
-            jzx__atomic_store_seq_cst(&rig.sched.stop, 1u);
-        jzx__worker_park(rig_worker(), what == 3 ? 1 : 0); /* 3: a hold is gone since */
+            jzx__sched_close(&rig.sched);
+        else
+            jzx__worker_count_died(rig_worker()); /* the run is over */
+        jzx__worker_idle(rig_worker());
         JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.parked), 0);
         JZX_EXPECT_EQ(jzx__atomic_load_seq_cst(&rig_worker()->parker.state), JZX__AWAKE);
         rig_close();
@@ -185,7 +187,7 @@ JZX_TEST(an_inject_wakes_a_worker_that_sleeps) {
     rig_open();
     assert_int_equal(pthread_create(&thread, NULL, inject_a_when_asleep, NULL), 0);
     while (!jzx__worker_has_work(rig_worker()))
-        jzx__worker_park(rig_worker(), 0);
+        jzx__worker_idle(rig_worker());
     assert_int_equal(pthread_join(thread, NULL), 0);
     JZX_EXPECT_EQ(jzx__atomic_load_seq_cst(&rig_worker()->parker.state), JZX__AWAKE);
     jzx__worker_drain_inject(rig_worker(), 1);
@@ -197,7 +199,7 @@ JZX_TEST(time_asleep_is_not_the_turns) {
     rig_open();
     rig_inject("a");
     jzx__clock_advance(&rig.sched.clock, 1000000000);
-    jzx__worker_park(rig_worker(), 0);
+    jzx__worker_idle(rig_worker());
     rig_begin_turn();
     rig_tick(1);
     JZX_EXPECT(!rig_turn_is_over());
@@ -245,7 +247,7 @@ JZX_TEST(a_worker_that_sleeps_whenever_it_can_misses_no_entry) {
     while (injectors[0].done < rounds || injectors[1].done < rounds) {
         jzx__worker_drain_inject(rig_worker(), 1);
         if (!rig_run_ready(rig_worker(), 1000) && !jzx__worker_has_work(rig_worker()))
-            jzx__worker_park(rig_worker(), 0);
+            jzx__worker_idle(rig_worker());
     }
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);

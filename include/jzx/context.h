@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the calling code runs: for libraries that are called by actors and are handed no context.
+ * Any thread. */
+#ifndef JZX_CONTEXT_H
+#define JZX_CONTEXT_H
+
+#include "jzx/api.h"
+#include "jzx/id.h"
+
+#include <stdint.h>
+
+typedef enum jzx_context_kind {
+    JZX_CONTEXT_NONE = 0,    /* not on a thread that drives a worker */
+    JZX_CONTEXT_NORMAL = 1,  /* in a behaviour or an init: waiting costs only this actor */
+    JZX_CONTEXT_WAITLESS = 2 /* in a callback of the runtime (cleanup, observer, destructor, call,
+                              * allocator): the worker waits with it, and nobody helps */
+} jzx_context_kind;
+
+JZX_BEGIN_C
+
+JZX_API jzx_context_kind jzx_current_kind(void);
+
+/* The actor whose turn it is, or JZX_NOBODY. */
+JZX_API jzx_actor_id jzx_current_actor(void);
+
+/* The worker that this thread drives, or JZX_NONE: a thread of another kind, or one whose worker
+ * went on without it because it did not return for too long. */
+JZX_API uint32_t jzx_current_worker(void);
+
+JZX_END_C
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* A snapshot of a loop for people. It reads only what any thread may read, so it can be taken at
+ * any time from anywhere, and stops nobody; figures that belong together may be of slightly
+ * different moments. */
+#include "actor/system.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_SIZE 256u
+
+/* Actors that are shown: those that have most mail. */
+#define SHOWN_MAX 16u
+
+struct dump {
+    jzx_dump_fn line;
+    void *ctx;
+};
+
+__attribute__((format(printf, 2, 3))) static void print(const struct dump *dump, const char *format,
+                                                        ...) {
+    char text[LINE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    dump->line(dump->ctx, text);
+}
+
+typedef unsigned long long ull; /* what printf takes on every system */
+
+static void print_books(const struct dump *dump, const jzx_loop *loop) {
+    jzx_stats stats = {.size = sizeof stats};
+    jzx_loop_stats(loop, &stats);
+    print(dump, "actors    %llu alive, %llu spawned, %llu ended, %llu of them failed",
+          (ull)(stats.spawned - stats.exited), (ull)stats.spawned, (ull)stats.exited,
+          (ull)stats.failed);
+    print(dump, "messages  %llu accepted, %llu handled, %llu dead, %llu waiting",
+          (ull)stats.accepted, (ull)stats.handled, (ull)stats.dead, (ull)stats.waiting);
+    print(dump,
+          "refused   %llu full, %llu no such actor, %llu closed, %llu invalid, %llu no memory",
+          (ull)stats.refused_full, (ull)stats.refused_no_actor, (ull)stats.refused_closed,
+          (ull)stats.refused_invalid, (ull)stats.refused_no_memory);
+    print(dump, "global    %u actors wait for a worker", jzx__global_count(&loop->sched.global));
+}
+
+static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t worker) {
+    jzx_worker_stats stats = {.size = sizeof stats};
+    uint32_t tag = 0;
+    jzx_loop_worker_stats(loop, worker, &stats);
+    jzx_actor_id running = jzx__loop_running_on(loop, worker, &tag);
+    /* relaxed: a picture of the moment */
+    uint64_t tick = jzx__atomic_load_relaxed(&loop->sched.workers[worker]->tick_at_ns);
+    uint64_t now = jzx_loop_now(loop);
+    char doing[64] = "between turns";
+    if (running != JZX_NOBODY)
+        snprintf(doing, sizeof doing, "runs %u.%u, tag %u, last tick %llu us ago",
+                 jzx_id_index(running), jzx_id_generation(running), tag,
+                 (ull)(now > tick ? (now - tick) / 1000u : 0));
+    else if (stats.is_parked)
+        snprintf(doing, sizeof doing, "asleep");
+    print(dump, "worker %-3u %s; %u ready, %u on offer", worker, doing, stats.ready_depth,
+          stats.public_depth);
+    print(dump,
+          "  turns %llu, messages %llu, injected %llu, submitted %llu, parked %llu, woken %llu",
+          (ull)stats.turns, (ull)stats.handled, (ull)stats.injected, (ull)stats.submitted,
+          (ull)stats.parked, (ull)stats.woken);
+    print(dump,
+          "  crossed %llu, published %llu, reclaimed %llu, stolen %llu, explored %llu, gathered "
+          "%llu, followed %llu, stalls %llu, handovers %llu",
+          (ull)stats.crossed, (ull)stats.published, (ull)stats.reclaimed, (ull)stats.stolen,
+          (ull)stats.explored, (ull)stats.gathered, (ull)stats.followed, (ull)stats.stalls,
+          (ull)stats.handovers);
+}
+
+/* Keeps the deepest ones, deepest first. */
+static void keep(jzx_actor_info *shown, uint32_t *count, const jzx_actor_info *info) {
+    uint32_t place = *count;
+    while (place > 0 && shown[place - 1].depth < info->depth)
+        place--;
+    if (place == SHOWN_MAX)
+        return;
+    uint32_t moved = (*count < SHOWN_MAX ? *count : SHOWN_MAX - 1) - place;
+    memmove(&shown[place + 1], &shown[place], moved * sizeof *shown);
+    shown[place] = *info;
+    if (*count < SHOWN_MAX)
+        ++*count;
+}
+
+static void print_actors(const struct dump *dump, const jzx_loop *loop) {
+    jzx_actor_info shown[SHOWN_MAX];
+    uint32_t count = 0;
+    /* acquire: pairs with the release in mint */
+    uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
+    for (uint32_t i = 0; i < minted; i++) {
+        jzx_actor_info info;
+        if (jzx__actor_glance(loop, jzx__table_slot(&loop->table, i), &info))
+            keep(shown, &count, &info);
+    }
+    print(dump, "actors with most mail that they have not taken in yet:");
+    for (uint32_t i = 0; i < count; i++)
+        print(dump, "  %u.%u %s: %u of %u, worker %d", jzx_id_index(shown[i].id),
+              jzx_id_generation(shown[i].id), shown[i].name, shown[i].depth, shown[i].mailbox_cap,
+              shown[i].worker == JZX_NONE ? -1 : (int)shown[i].worker);
+}
+
+jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
+    if (loop == NULL || line == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct dump dump = {line, ctx};
+    static const char *const states[] = {"open", "stopping", "stopped"};
+    print(&dump, "loop      %s, %u workers, %u of them awake, %u CPUs",
+          states[jzx__sched_stop_state(&loop->sched)], loop->sched.worker_count,
+          /* relaxed: a picture of the moment */
+          jzx__atomic_load_relaxed(&loop->sched.active), loop->sched.cpu_count);
+    print_books(&dump, loop);
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
+        print_worker(&dump, loop, i);
+    print_actors(&dump, loop);
+    return JZX_OK;
+}

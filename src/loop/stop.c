@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping gently, with a deadline, and telling what holds a loop up. */
+#include "loop/stop.h"
+
+#include "actor/mailbox.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+/* Lines in the log about actors that are still alive; the observer hears of all. */
+#define LATE_LINES_MAX 32u
+
+jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__sched *sched = &loop->sched;
+    /* relaxed: a first guess for the exchange below */
+    uint64_t deadline = jzx__atomic_load_relaxed(&sched->stop_deadline_ns);
+    /* pairs with the load of worker 0, which sees the state below */
+    while (deadline_ns < deadline &&
+           !jzx__atomic_cas_acq_rel(&sched->stop_deadline_ns, &deadline, deadline_ns))
+        continue;
+    uint32_t open = JZX__OPEN;
+    /* seq_cst: pairs with the load before sleeping, after sleep was announced */
+    jzx__atomic_cas_strong_seq_cst(&sched->stop, &open, (uint32_t)JZX__STOPPING);
+    jzx__parker_wake(&sched->workers[0]->parker);
+    return JZX_OK;
+}
+
+/* ---- asking ---- */
+
+static uint64_t spawned_so_far(const struct jzx_loop *loop) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
+        sum += jzx__counter_get(&loop->sched.workers[i]->counters.spawned);
+    for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
+        sum += jzx__counter_get(&loop->sched.foreign[i].counters.spawned);
+    return sum;
+}
+
+static void ask_all(struct jzx_loop *loop, struct jzx__worker *me) {
+    /* acquire: pairs with the release in mint */
+    uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
+    for (uint32_t i = 0; i < minted; i++) {
+        jzx_actor_info info;
+        struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
+        if (jzx__actor_glance(loop, actor, &info))
+            jzx__actor_request(loop, me, info.id, JZX__WANT_DRAIN);
+    }
+}
+
+static bool deadline_has_passed(const struct jzx_loop *loop) {
+    /* acquire: pairs with the exchange in jzx_loop_stop */
+    uint64_t deadline = jzx__atomic_load_acquire(&loop->sched.stop_deadline_ns);
+    return deadline != JZX_NEVER && jzx_loop_now(loop) >= deadline;
+}
+
+bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop) {
+    return jzx__sched_stop_state(&loop->sched) == JZX__STOPPING &&
+           (loop->asked_spawned != spawned_so_far(loop) + 1 || deadline_has_passed(loop));
+}
+
+/* ---- the report ---- */
+
+static const struct jzx__worker *worker_that_runs(const struct jzx_loop *loop,
+                                                  const struct jzx__actor *actor, uint32_t *tag) {
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+        /* acquire: pairs with the release in sit; seats live as long as the run */
+        struct jzx__seat *seat = jzx__atomic_load_acquire(&loop->sched.workers[i]->seat);
+        /* relaxed, both: a picture of the moment */
+        if (seat != NULL && jzx__atomic_load_relaxed(&seat->task) == &actor->task) {
+            *tag = jzx__atomic_load_relaxed(&seat->tag);
+            return loop->sched.workers[i];
+        }
+    }
+    return NULL;
+}
+
+static void describe(const struct jzx_loop *loop, struct jzx__actor *actor,
+                     const jzx_actor_info *info, char *text, size_t size) {
+    uint32_t tag = 0;
+    const struct jzx__worker *worker = worker_that_runs(loop, actor, &tag);
+    if (worker != NULL)
+        snprintf(text, size, "handles a message with tag %u on worker %u", tag, worker->index);
+    else if (info->worker == JZX_NONE)
+        snprintf(text, size, "waits for a worker, %u messages wait for it", info->depth);
+    else
+        snprintf(text, size, "on worker %u, not in its turn, at least %u messages wait for it",
+                 info->worker, info->depth);
+}
+
+static void report_late(struct jzx_loop *loop) {
+    /* acquire: pairs with the release in mint */
+    uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
+    uint32_t late = 0;
+    for (uint32_t i = 0; i < minted; i++) {
+        jzx_actor_info info;
+        struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
+        if (!jzx__actor_glance(loop, actor, &info))
+            continue;
+        char detail[128];
+        describe(loop, actor, &info, detail, sizeof detail);
+        jzx_event event = {.kind = JZX_EVENT_STOP_LATE,
+                           .actor = info.id,
+                           .name = info.name[0] == '\0' ? NULL : info.name,
+                           .worker = info.worker,
+                           .detail = detail};
+        jzx__observer_emit(&loop->observer, &event);
+        if (late++ < LATE_LINES_MAX)
+            jzx__log(&loop->sched.log, JZX_LOG_WARN, "stop: actor %u.%u %s is still alive: %s",
+                     jzx_id_index(info.id), jzx_id_generation(info.id), info.name, detail);
+    }
+    if (late > LATE_LINES_MAX)
+        jzx__log(&loop->sched.log, JZX_LOG_WARN, "stop: and %u more", late - LATE_LINES_MAX);
+}
+
+void jzx__loop_go_on_stopping(struct jzx_loop *loop, struct jzx__worker *me) {
+    if (jzx__sched_is_stopped(&loop->sched))
+        return;
+    if (deadline_has_passed(loop)) {
+        report_late(loop);
+        jzx__sched_close(&loop->sched);
+        return;
+    }
+    uint64_t spawned = spawned_so_far(loop);
+    if (loop->asked_spawned != spawned + 1) { /* who was spawned since was not asked */
+        loop->asked_spawned = spawned + 1;
+        ask_all(loop, me);
+    }
+}
+
+/* ---- stalls ---- */
+
+void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *stall) {
+    struct jzx_loop *loop = jzx__loop_of(worker);
+    char name[JZX_NAME_MAX + 1];
+    jzx__name_read(jzx__actor_of(stall->task), name);
+    jzx_event event = {.kind = stall->over ? JZX_EVENT_STALL_END : JZX_EVENT_STALL,
+                       .actor = stall->id,
+                       .name = name[0] == '\0' ? NULL : name,
+                       .tag = stall->tag,
+                       .worker = worker->index,
+                       .elapsed_ns = stall->elapsed_ns,
+                       .handed_over = stall->handed_over,
+                       .stack = stall->stack,
+                       .stack_count = stall->stack_count};
+    jzx__observer_emit(&loop->observer, &event);
+    if (!stall->over)
+        jzx__log(&loop->sched.log, JZX_LOG_WARN,
+                 "actor %u.%u %s has not returned from a message with tag %u for %llu ms; worker "
+                 "%u %s",
+                 jzx_id_index(stall->id), jzx_id_generation(stall->id), name, stall->tag,
+                 (unsigned long long)(stall->elapsed_ns / 1000000u), worker->index,
+                 stall->handed_over ? "goes on without it" : "waits for it");
+}

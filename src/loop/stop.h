@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The gentle stop, and what the loop tells of stalls. */
+#ifndef JZX_LOOP_STOP_H
+#define JZX_LOOP_STOP_H
+
+#include "actor/system.h"
+
+/* While the loop is stopping: asks every actor to work off what it has, and at the deadline reports
+ * who is left and closes the loop. On worker 0, once per round. */
+void jzx__loop_go_on_stopping(struct jzx_loop *loop, struct jzx__worker *me);
+
+/* True if the above has something to do now. */
+bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop);
+
+/* Tells the observer and the log of a turn that takes long. Any thread. */
+void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *stall);
+
+#endif

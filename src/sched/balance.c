@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* Heavy apart, chatty together.
+ *
+ * A message to another worker costs 10 to 20 times one that stays. So an idle worker does not get
+ * work at once: a second core makes a chatty program slower. What moves, and when:
+ *
+ *   B1  spread: heavy tasks at once; others when the oldest has waited for SHARE_AFTER_NS at two
+ *       ticks running: half of its queue, oldest first. Only while a worker is idle and a CPU is
+ *       free for it.
+ *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
+ *       ready, however short the waits; then it waits twice as long, and 8 times if it had to
+ *       gather afterwards.
+ *   B3  reclaim: what nobody took for RECLAIM_NS comes back.
+ *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
+ *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
+ *       they send to; for a while they are not offered again.
+ *   B5  follow: for a while after a theft, tasks that get their next message from the thief move
+ *       there. One direction only: a connected group moves whole, independent ones split.
+ *
+ * All of it happens in the tick and on the paths that cross workers; a message that stays pays
+ * nothing. The figures behind the constants are in docs/balance.md. */
+#include "sched/balance.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "sched/sched.h"
+
+#include <string.h>
+
+#define SHARE_AFTER_NS 20000u
+#define RECLAIM_NS 200000u
+#define EXPLORE_MIN_NS 1000000u
+#define EXPLORE_MAX_NS 256000000u
+#define WINDOW_NS 1000000u
+#define WINDOW_MSGS 1024u
+#define WINDOW_CROSSED_MIN 16u
+#define CROSS_NS 200u /* the price of a message to another worker */
+#define WAKE_NS 5000u /* the price of waking one */
+#define GATHER_NS 2000000u
+#define PAUSE_MIN_NS 16000000u
+#define PAUSE_MAX_NS 256000000u
+#define FOLLOW_NS 1000000u
+#define GLOBAL_BATCH 17u
+#define FULL 1024u /* cost and usage are parts of this */
+
+/* `stays` counts in these units, modulo 256. */
+#define STAY_UNIT_NS 4194304u
+
+bool jzx__balance_init(struct jzx__balance *balance, struct jzx__sched *sched) {
+    size_t size = sched->worker_count * sizeof *balance->crossed_to;
+    balance->crossed_to = jzx__alloc(&sched->allocator, size);
+    if (balance->crossed_to == NULL)
+        return false;
+    memset(balance->crossed_to, 0, size);
+    balance->explore_after_ns = EXPLORE_MIN_NS;
+    balance->pause_ns = PAUSE_MIN_NS;
+    return true;
+}
+
+void jzx__balance_deinit(struct jzx__balance *balance, struct jzx__sched *sched) {
+    jzx__free(&sched->allocator, balance->crossed_to,
+              sched->worker_count * sizeof *balance->crossed_to);
+}
+
+void jzx__balance_suspend(struct jzx__balance *balance, uint64_t now) {
+    balance->slept_at_ns = now;
+}
+
+void jzx__balance_resume(struct jzx__balance *balance, uint64_t now) {
+    if (balance->slept_at_ns != 0)
+        balance->window_idle_ns += now - balance->slept_at_ns;
+    balance->slept_at_ns = 0;
+    balance->busy_since_ns = now;
+    balance->sample_at_ns = now;
+    balance->sample_seq = 0;
+    balance->oldest = NULL;
+    balance->next_seen = NULL;
+}
+
+/* ---- which tasks may move ---- */
+
+static uint8_t stay_clock(uint64_t now) {
+    return (uint8_t)(now / STAY_UNIT_NS);
+}
+
+static bool may_move(const struct jzx__task *task, uint64_t now) {
+    return task->bound == JZX__FREE &&
+           (task->stays == 0 || (int8_t)(task->stays - stay_clock(now)) <= 0);
+}
+
+static void make_stay(struct jzx__task *task, uint64_t now, uint64_t pause_ns) {
+    uint8_t until = stay_clock(now + pause_ns);
+    task->stays = until == 0 ? 1 : until;
+}
+
+/* ---- taking work ---- */
+
+static void adopt(struct jzx__worker *me, struct jzx__task *task) {
+    jzx__task_adopt(task, jzx__worker_word(me));
+    jzx__worker_requeue_any(me, task);
+}
+
+bool jzx__balance_take_global(struct jzx__worker *me) {
+    struct jzx__task *tasks[GLOBAL_BATCH];
+    if (jzx__global_count(&me->sched->global) == 0)
+        return false;
+    uint32_t count = jzx__global_take(&me->sched->global, tasks, GLOBAL_BATCH);
+    for (uint32_t i = 0; i < count; i++)
+        adopt(me, tasks[i]);
+    jzx__counter_add(&me->counters.submitted, count);
+    return count != 0;
+}
+
+static bool reclaim_one(struct jzx__worker *me) {
+    struct jzx__task *task = jzx__deque_pop(&me->deque);
+    if (task == NULL)
+        return false;
+    adopt(me, task);
+    jzx__counter_add(&me->counters.reclaimed, 1);
+    return true;
+}
+
+/* Half of what the victim offers, one by one. */
+static bool rob(struct jzx__worker *me, struct jzx__worker *victim) {
+    uint64_t wanted = (jzx__deque_count(&victim->deque) + 1) / 2;
+    uint32_t got = 0;
+    if (wanted > me->sched->steal_max)
+        wanted = me->sched->steal_max;
+    while (got < wanted) {
+        void *item;
+        enum jzx__steal_result result = jzx__deque_steal(&victim->deque, &item);
+        if (result == JZX__STEAL_EMPTY)
+            break;
+        if (result == JZX__STEAL_LOST)
+            continue;
+        adopt(me, item);
+        got++;
+    }
+    if (got == 0)
+        return false;
+    jzx__counter_add(&me->counters.stolen, got);
+    me->balance.follow_to = NULL; /* B5: one direction only */
+    /* relaxed: a hint for the victim's tick */
+    jzx__atomic_store_relaxed(&victim->robbed_by, me);
+    return true;
+}
+
+static bool steal(struct jzx__worker *me) {
+    struct jzx__sched *sched = me->sched;
+    uint32_t count = sched->worker_count;
+    /* relaxed: K6; who falls asleep looks again */
+    if (count == 1 || jzx__atomic_load_relaxed(&sched->active) > sched->cpu_count)
+        return false;
+    uint32_t first = jzx__rng_below(&me->rng, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct jzx__worker *victim = sched->workers[(first + i) % count];
+        if (victim != me && rob(me, victim))
+            return true;
+    }
+    return false;
+}
+
+bool jzx__balance_find_work(struct jzx__worker *me) {
+    return reclaim_one(me) || jzx__balance_take_global(me) || steal(me);
+}
+
+/* ---- offering work (B1-B3) ---- */
+
+/* Offers up to count tasks of a queue, oldest first. Those that may not move go to its young end.
+ * Returns how many others can take now. */
+static uint32_t offer(struct jzx__worker *me, struct jzx__runq *queue, uint32_t count,
+                      uint64_t now) {
+    bool is_spawned = queue == &me->spawned;
+    uint32_t offered = 0;
+    if (count > me->sched->steal_max)
+        count = me->sched->steal_max;
+    for (uint32_t looked = queue->depth; looked > 0 && offered < count; looked--) {
+        struct jzx__task *task =
+            is_spawned ? jzx__runq_pop_back(queue) : jzx__runq_pop_front(queue);
+        if (may_move(task, now) && jzx__task_offer(task, jzx__worker_word(me), &me->deque))
+            offered++;
+        else if (is_spawned)
+            jzx__runq_push_front(queue, task);
+        else
+            jzx__runq_push_back(queue, task);
+    }
+    if (offered == 0)
+        return 0;
+    jzx__counter_add(&me->counters.published, offered);
+    me->balance.offered_at_ns = now;
+    return offered;
+}
+
+static uint32_t offer_half(struct jzx__worker *me, struct jzx__runq *queue, uint64_t now) {
+    return offer(me, queue, (queue->depth + 1) / 2, now);
+}
+
+/* The task in the next-slot waits like the others while a long turn runs. */
+static void queue_next(struct jzx__worker *me) {
+    if (me->next != NULL) {
+        struct jzx__task *task = me->next;
+        me->next = NULL;
+        jzx__worker_requeue(me, task);
+    }
+}
+
+static uint64_t age_of_woken(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    if (me->woken_served >= balance->sample_seq || me->woken.depth == 0) {
+        balance->sample_seq = me->woken_served + me->woken.depth;
+        balance->sample_at_ns = now;
+    }
+    return now - balance->sample_at_ns;
+}
+
+static uint64_t age_of(const void **seen, uint64_t *since_ns, const void *is, uint64_t now) {
+    if (is == NULL || *seen != is) {
+        *seen = is;
+        *since_ns = now;
+    }
+    return now - *since_ns;
+}
+
+static uint64_t age_of_spawned(struct jzx__worker *me, uint64_t now) {
+    const struct jzx__link *last = me->spawned.list.ring.prev;
+    if (last == &me->spawned.fence)
+        last = last->prev;
+    return age_of(&me->balance.oldest, &me->balance.oldest_at_ns,
+                  last == &me->spawned.list.ring ? NULL : last, now);
+}
+
+/* B1 for light tasks. Returns what was offered. */
+static uint32_t spread(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    bool woken = age_of_woken(me, now) >= SHARE_AFTER_NS;
+    bool spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS;
+    bool next = age_of(&balance->next_seen, &balance->next_at_ns, me->next, now) >= SHARE_AFTER_NS;
+    if (!woken && !spawned && !next) {
+        balance->overdue_ticks = 0;
+        return 0;
+    }
+    if (++balance->overdue_ticks < 2)
+        return 0;
+    if (spawned)
+        return offer_half(me, &me->spawned, now);
+    if (next)
+        queue_next(me);
+    return offer_half(me, &me->woken, now);
+}
+
+/* B2. Returns what was offered. */
+static uint32_t explore(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    if (now - balance->busy_since_ns < balance->explore_after_ns || jzx__worker_ready_depth(me) < 2)
+        return 0;
+    balance->busy_since_ns = now;
+    if (balance->explore_after_ns < EXPLORE_MAX_NS)
+        balance->explore_after_ns *= 2;
+    uint32_t offered = offer_half(me, &me->woken, now) + offer_half(me, &me->spawned, now);
+    if (offered != 0)
+        jzx__counter_add(&me->counters.explored, 1);
+    return offered;
+}
+
+static void offer_work(struct jzx__worker *me, uint64_t now) {
+    uint32_t offered = 0;
+    if (!jzx__sched_has_idle(me->sched))
+        return;
+    if (me->sched->balance == JZX_BALANCE_EAGER) {
+        queue_next(me);
+        offered = offer_half(me, &me->woken, now) + offer_half(me, &me->spawned, now) +
+                  offer_half(me, &me->heavy, now);
+    } else {
+        offered = offer(me, &me->heavy, me->heavy.depth, now);
+        if (offered == 0)
+            offered = spread(me, now);
+        if (offered == 0)
+            offered = explore(me, now);
+    }
+    if (offered != 0)
+        jzx__sched_wake_one(me->sched);
+}
+
+/* ---- moving together (B4, B5) ---- */
+
+void jzx__balance_crossed(struct jzx__worker *me, struct jzx__task *target) {
+    /* relaxed: a hint about where the target is; it may move at any time */
+    uintptr_t word = jzx__atomic_load_relaxed(&target->owner) & ~JZX__OWNER_FLAGS;
+    const struct jzx__worker *owner = (const struct jzx__worker *)word;
+    jzx__counter_add(&me->counters.crossed, 1);
+    me->crossed_in_tick++;
+    jzx__worker_count_message(me); /* a producer may send for long without handling anything */
+    if (jzx__task_is_heavy(jzx__worker_current(me)) || owner == NULL)
+        return;
+    me->balance.window_crossed++;
+    me->balance.crossed_to[owner->index]++;
+}
+
+bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *target) {
+    /* relaxed: a hint, as above */
+    uintptr_t word = jzx__atomic_load_relaxed(&target->owner) & ~JZX__OWNER_FLAGS;
+    return me->balance.gather_to != NULL && word == jzx__worker_word(me->balance.gather_to);
+}
+
+static bool move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
+    if (task->bound != JZX__FREE || jzx__task_is_heavy(task))
+        return false;
+    if (!jzx__task_hand_over(task, jzx__worker_word(to), &to->inject))
+        return false;
+    if (jzx__parker_wake(&to->parker))
+        me->balance.window_wakes++;
+    return true;
+}
+
+bool jzx__balance_gather(struct jzx__worker *me, struct jzx__task *task) {
+    struct jzx__balance *balance = &me->balance;
+    if (balance->gather_to == NULL)
+        return false;
+    uint8_t stays = task->stays;
+    make_stay(task, jzx__clock_now(&me->sched->clock), balance->pause_ns);
+    if (move(me, task, balance->gather_to)) {
+        jzx__counter_add(&me->counters.gathered, 1);
+        return true;
+    }
+    task->stays = stays;
+    return false;
+}
+
+bool jzx__balance_follow(struct jzx__worker *me, struct jzx__task *task, uintptr_t sender_owner) {
+    struct jzx__worker *to = me->balance.follow_to;
+    if (to == NULL || sender_owner != jzx__worker_word(to) || !move(me, task, to))
+        return false;
+    jzx__counter_add(&me->counters.followed, 1);
+    return true;
+}
+
+bool jzx__balance_toss(struct jzx__worker *me, struct jzx__task *task) {
+    uint32_t steps = 1 + jzx__rng_below(&me->rng, me->sched->worker_count - 1);
+    uint32_t to = (me->index + steps) % me->sched->worker_count;
+    return to != me->index && move(me, task, me->sched->workers[to]);
+}
+
+static void begin_window(struct jzx__worker *me, uint64_t now, uint64_t handled) {
+    struct jzx__balance *balance = &me->balance;
+    balance->window_at_ns = now;
+    balance->window_idle_ns = 0;
+    balance->window_heavy_ns = 0;
+    balance->window_handled = handled;
+    balance->window_crossed = 0;
+    balance->window_wakes = 0;
+    memset(balance->crossed_to, 0, me->sched->worker_count * sizeof *balance->crossed_to);
+}
+
+static struct jzx__worker *best_partner(struct jzx__worker *me) {
+    uint32_t best = me->index;
+    for (uint32_t i = 0; i < me->sched->worker_count; i++) {
+        if (i != me->index && me->balance.crossed_to[i] > me->balance.crossed_to[best])
+            best = i;
+    }
+    return best == me->index ? NULL : me->sched->workers[best];
+}
+
+static uint32_t part_of(uint64_t part, uint64_t whole) {
+    return whole == 0 || part > 64 * whole ? 64 * FULL : (uint32_t)(part * FULL / whole);
+}
+
+/* B4: true if it is this worker whose tasks should move, and not the partner's. */
+static bool suffers_more(const struct jzx__worker *me, const struct jzx__worker *partner,
+                         uint32_t cost) {
+    /* relaxed: a figure of its last window */
+    uint32_t theirs = jzx__atomic_load_relaxed(&partner->balance.cost);
+    if (cost >= 2 * theirs)
+        return true;
+    return theirs < 2 * cost && me->index > partner->index;
+}
+
+static void judge_window(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    uint64_t length = now - balance->window_at_ns;
+    uint64_t busy = length > balance->window_idle_ns ? length - balance->window_idle_ns : 0;
+    uint64_t light = busy > balance->window_heavy_ns ? busy - balance->window_heavy_ns : 0;
+    uint64_t price =
+        (uint64_t)balance->window_crossed * CROSS_NS + (uint64_t)balance->window_wakes * WAKE_NS;
+    uint32_t cost = part_of(price, light);
+    uint32_t usage = part_of(busy, length);
+    /* relaxed, both: figures for others */
+    jzx__atomic_store_relaxed(&balance->cost, cost);
+    jzx__atomic_store_relaxed(&balance->usage, usage);
+    struct jzx__worker *partner = best_partner(me);
+    if (partner == NULL)
+        return;
+    /* relaxed: a figure of its last window */
+    uint32_t both = usage + jzx__atomic_load_relaxed(&partner->balance.usage);
+    bool dear = 2 * price > light;
+    bool pointless = both < FULL * 9 / 10 && price > length / 50;
+    if ((!dear && !pointless) || !suffers_more(me, partner, cost))
+        return;
+    if (balance->gather_to == NULL || now - balance->gather_until_ns > balance->pause_ns) {
+        if (balance->explore_after_ns < EXPLORE_MAX_NS / 4)
+            balance->explore_after_ns *= 4; /* B2: it did not pay */
+    }
+    balance->gather_to = partner;
+    balance->gather_until_ns = now + GATHER_NS;
+    if (balance->pause_ns < PAUSE_MAX_NS)
+        balance->pause_ns *= 2;
+}
+
+static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    uint64_t handled = jzx__counter_get(&me->counters.handled) + me->pass_handled;
+    if (balance->gather_to != NULL && now >= balance->gather_until_ns)
+        balance->gather_to = NULL;
+    if (balance->follow_to != NULL && now >= balance->follow_until_ns)
+        balance->follow_to = NULL;
+    /* relaxed: a hint */
+    struct jzx__worker *thief = jzx__atomic_load_relaxed(&me->robbed_by);
+    if (thief != NULL) {
+        jzx__atomic_store_relaxed(&me->robbed_by, NULL);
+        balance->follow_to = thief;
+        balance->follow_until_ns = now + FOLLOW_NS;
+    }
+    bool full = handled - balance->window_handled >= WINDOW_MSGS ||
+                (now - balance->window_at_ns >= WINDOW_NS &&
+                 balance->window_crossed >= WINDOW_CROSSED_MIN) ||
+                now - balance->window_at_ns >= 8 * (uint64_t)WINDOW_NS;
+    if (!full)
+        return;
+    judge_window(me, now);
+    begin_window(me, now, handled);
+}
+
+/* ---- the tick ---- */
+
+/* Actors that other threads made wait for one worker until that takes long. */
+static void look_at_global(struct jzx__worker *me) {
+    if (jzx__global_count(&me->sched->global) == 0) {
+        me->balance.global_ticks = 0;
+    } else if (++me->balance.global_ticks >= 2 && jzx__sched_has_idle(me->sched)) {
+        jzx__sched_wake_one(me->sched);
+    }
+}
+
+/* B3 */
+static void look_at_offers(struct jzx__worker *me, uint64_t now) {
+    if (jzx__deque_count(&me->deque) == 0) {
+        offer_work(me, now);
+        return;
+    }
+    if (now - me->balance.offered_at_ns < RECLAIM_NS)
+        return;
+    while (reclaim_one(me))
+        continue;
+}
+
+void jzx__balance_tick(struct jzx__worker *me, uint64_t now, uint64_t elapsed) {
+    (void)elapsed;
+    look_at_global(me);
+    if (me->sched->balance == JZX_BALANCE_NONE)
+        return;
+    look_at_offers(me, now);
+    if (me->sched->balance == JZX_BALANCE_ADAPTIVE)
+        look_at_traffic(me, now);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting, driving and ending threads. The watchdog has its own file. */
+#include "sched/crew.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/cpus.h"
+#include "sched/balance.h"
+#include "sched/sched.h"
+#include "sched/watchdog.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config) {
+    crew->stall_after_ns = config->stall_after_ns;
+    crew->spare_max = config->spare_threads_max;
+    crew->stall_signal = config->stall_signal;
+    crew->pin_threads = config->pin_threads;
+    crew->on_start = config->on_thread_start;
+    crew->on_stop = config->on_thread_stop;
+    crew->hook_ctx = config->thread_hook_ctx;
+    snprintf(crew->name, sizeof crew->name, "%s", config->thread_name);
+    jzx__lock_init(&crew->lock);
+    jzx__parker_init(&crew->watch);
+    jzx__parker_init(&crew->main.parker);
+}
+
+void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
+    while (crew->retired != NULL) {
+        struct jzx__thread *thread = crew->retired;
+        crew->retired = thread->next;
+        jzx__parker_deinit(&thread->parker);
+        jzx__free_aligned(allocator, thread, sizeof *thread, _Alignof(struct jzx__thread));
+    }
+    jzx__parker_deinit(&crew->main.parker);
+    jzx__parker_deinit(&crew->watch);
+    jzx__lock_deinit(&crew->lock);
+}
+
+/* ---- seats ---- */
+
+void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller) {
+    worker->by_caller = by_caller;
+    /* release: pairs with the acquire of the watchdog */
+    jzx__atomic_store_release(&worker->seat, seat);
+    /* release: pairs with the acquire of a thread that waits for a worker */
+    jzx__atomic_store_release(&seat->worker, worker);
+}
+
+void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker) {
+    /* relaxed, both: as above */
+    jzx__atomic_store_relaxed(&seat->worker, NULL);
+    jzx__atomic_store_relaxed(&worker->seat, NULL);
+}
+
+void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
+                    struct jzx__worker *worker) {
+    /* What is bound to the caller's thread waits while another drives worker 0. */
+    jzx__crew_sit(&thread->seat, worker, thread == &sched->crew.main);
+    jzx__parker_wake(&thread->parker);
+}
+
+static bool is_main(const struct jzx__thread *thread) {
+    return thread == &thread->sched->crew.main;
+}
+
+static struct jzx__thread *thread_of(struct jzx__seat *seat) {
+    return JZX_CONTAINER_OF(seat, struct jzx__thread, seat);
+}
+
+/* ---- the life of a thread ---- */
+
+static void become_spare(struct jzx__thread *thread) {
+    struct jzx__crew *crew = &thread->sched->crew;
+    if (is_main(thread))
+        return; /* it waits for worker 0, and nothing else */
+    jzx__lock_acquire(&crew->lock);
+    thread->next_spare = crew->spares;
+    crew->spares = thread;
+    jzx__lock_release(&crew->lock);
+}
+
+void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat) {
+    jzx__mpsc_push(&worker->returns, &seat->returned);
+    jzx__parker_wake(&worker->parker);
+}
+
+void jzx__crew_relieve(struct jzx__sched *sched, struct jzx__seat *seat) {
+    (void)sched;
+    become_spare(thread_of(seat));
+}
+
+/* Opens the bracket if the seat has a worker, else waits for one. NULL if the run ends. */
+static struct jzx__worker *await_worker(struct jzx__thread *thread) {
+    struct jzx__crew *crew = &thread->sched->crew;
+    for (;;) {
+        struct jzx__worker *worker = jzx__seat_enter(&thread->seat);
+        /* acquire: pairs with the release in sit; what the giver knew of the worker is ours */
+        if (worker != NULL && jzx__atomic_load_acquire(&thread->seat.worker) == worker)
+            return worker;
+        jzx__seat_leave(&thread->seat, 0);
+        if (is_main(thread)) {
+            /* seq_cst: pairs with the look of who drives worker 0, which is woken below */
+            jzx__atomic_store_seq_cst(&crew->main_waits, 1u);
+            jzx__parker_wake(&thread->sched->workers[0]->parker);
+        }
+        jzx__parker_announce(&thread->parker, JZX__SLEEPS_ON_FUTEX);
+        /* seq_cst: pairs with the store in end_run; the threads are woken after it */
+        if (jzx__atomic_load_seq_cst(&thread->sched->leave) != 0) {
+            jzx__parker_cancel(&thread->parker);
+            return NULL;
+        }
+        /* seq_cst: pairs with the store in sit, after which the giver wakes this thread */
+        if (jzx__atomic_load_seq_cst(&thread->seat.worker) == NULL)
+            jzx__parker_wait(&thread->parker, 0);
+        jzx__parker_cancel(&thread->parker);
+    }
+}
+
+/* Worker 0 goes back to the thread that called run, if that waits for it. */
+static bool give_back(struct jzx__thread *thread, struct jzx__worker *me) {
+    struct jzx__crew *crew = &me->sched->crew;
+    /* relaxed: a hint */
+    if (me->index != 0 || is_main(thread) || jzx__atomic_load_relaxed(&crew->main_waits) == 0)
+        return false;
+    jzx__lock_acquire(&crew->lock);
+    /* relaxed: under the lock nobody else takes the worker (C1) */
+    bool mine = jzx__atomic_load_relaxed(&thread->seat.worker) == me;
+    if (mine) {
+        /* relaxed, both: see above; main sees it with its worker */
+        jzx__atomic_store_relaxed(&crew->main_waits, 0u);
+        jzx__atomic_store_relaxed(&thread->seat.worker, NULL);
+        jzx__crew_give(me->sched, &crew->main, me);
+    }
+    jzx__lock_release(&crew->lock);
+    return mine;
+}
+
+enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max) {
+    struct jzx__sched *sched = me->sched;
+    jzx__worker_drain_inject(me, sched->drain_max);
+    jzx__worker_drain_returns(me);
+    jzx__balance_take_global(me);
+    me->stop_seen = jzx__sched_stop_state(sched);
+    if (me->index == 0)
+        sched->ops.run_calls(me);
+    if (jzx__sched_is_leaving(sched))
+        return JZX__PASS_EMPTY;
+    return sched->ops.run_ready(me, turns_max);
+}
+
+static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker *me) {
+    /* relaxed: a hint; who takes the worker waits until this thread has left its bracket */
+    return jzx__atomic_load_relaxed(&thread->seat.worker) != me;
+}
+
+/* Inside the bracket; left at the end. */
+static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
+    jzx__worker_resume(me);
+    me->died_seen = UINT64_MAX; /* there may be nothing that keeps the run going */
+    while (!jzx__sched_is_leaving(me->sched)) {
+        if (has_lost(thread, me) || give_back(thread, me)) {
+            jzx__seat_leave(&thread->seat, 0);
+            become_spare(thread);
+            return;
+        }
+        enum jzx__pass_result result = jzx__crew_round(me, me->sched->turns_per_pass);
+        if (result == JZX__PASS_LOST)
+            return; /* outside the bracket already; a spare when the worker has taken it back */
+        if (result == JZX__PASS_RAN)
+            jzx__worker_check_end(me);
+        else if (!jzx__worker_has_work(me))
+            jzx__worker_idle(me);
+    }
+    jzx__seat_leave(&thread->seat, 0);
+}
+
+static void serve(struct jzx__thread *thread) {
+    struct jzx__worker *worker;
+    while ((worker = await_worker(thread)) != NULL && !jzx__sched_is_leaving(thread->sched))
+        drive(thread, worker);
+    jzx__seat_leave(&thread->seat, 0);
+}
+
+static void pin(uint32_t worker) {
+    int cpu;
+    cpu_set_t one;
+    if (!jzx__cpus_nth(worker, &cpu) || cpu >= CPU_SETSIZE)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+static void call_hook(const struct jzx__crew *crew, jzx_thread_hook hook, uint32_t worker) {
+    if (hook != NULL)
+        hook(crew->hook_ctx, worker);
+}
+
+static void *thread_main(void *arg) {
+    struct jzx__thread *thread = arg;
+    struct jzx__crew *crew = &thread->sched->crew;
+    char name[16];
+    snprintf(name, sizeof name, "%s-%u", crew->name, thread->number);
+    pthread_setname_np(pthread_self(), name);
+    if (crew->pin_threads && thread->hook_worker != JZX_NONE)
+        pin(thread->hook_worker);
+    jzx__seat_of_thread = &thread->seat;
+    call_hook(crew, crew->on_start, thread->hook_worker);
+    serve(thread);
+    call_hook(crew, crew->on_stop, thread->hook_worker);
+    jzx__seat_of_thread = &jzx__no_seat;
+    return NULL;
+}
+
+/* ---- a run ---- */
+
+/* The record of a thread: one of an earlier run, or a new one. NULL without memory. */
+static struct jzx__thread *make_thread(struct jzx__sched *sched) {
+    struct jzx__thread *thread = sched->crew.retired;
+    if (thread != NULL) {
+        sched->crew.retired = thread->next;
+        return thread;
+    }
+    thread = jzx__alloc_aligned(&sched->allocator, sizeof *thread, _Alignof(struct jzx__thread));
+    if (thread == NULL)
+        return NULL;
+    memset(thread, 0, sizeof *thread);
+    jzx__parker_init(&thread->parker);
+    thread->sched = sched;
+    return thread;
+}
+
+struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t hook_worker) {
+    struct jzx__crew *crew = &sched->crew;
+    struct jzx__thread *thread = make_thread(sched);
+    if (thread == NULL)
+        return NULL;
+    thread->number = crew->thread_count + 1;
+    thread->hook_worker = hook_worker;
+    if (pthread_create(&thread->handle, NULL, thread_main, thread) != 0) {
+        thread->next = crew->retired;
+        crew->retired = thread;
+        return NULL;
+    }
+    thread->next = crew->threads;
+    crew->threads = thread;
+    crew->thread_count++;
+    return thread;
+}
+
+/* No thread gets a worker before all are there. */
+static bool start_threads(struct jzx__sched *sched) {
+    for (uint32_t i = 1; i < sched->worker_count; i++) {
+        if (jzx__crew_start_thread(sched, i) == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void give_workers(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    jzx__lock_acquire(&crew->lock);
+    for (struct jzx__thread *thread = crew->threads; thread != NULL; thread = thread->next)
+        jzx__crew_give(sched, thread, sched->workers[thread->hook_worker]);
+    jzx__lock_release(&crew->lock);
+}
+
+/* The list changes no more: the watchdog has ended. */
+static void join_threads(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    for (struct jzx__thread *thread = crew->threads; thread != NULL; thread = thread->next)
+        jzx__parker_wake(&thread->parker);
+    for (struct jzx__thread *thread = crew->threads; thread != NULL; thread = thread->next) {
+        int failed = pthread_join(thread->handle, NULL);
+        JZX_ASSERT(failed == 0);
+    }
+}
+
+/* Their seats stay for dumps that may still look at them, and for the next run. */
+static void retire_threads(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    while (crew->threads != NULL) {
+        struct jzx__thread *thread = crew->threads;
+        crew->threads = thread->next;
+        thread->next = crew->retired;
+        crew->retired = thread;
+        /* relaxed: its thread has ended */
+        jzx__atomic_store_relaxed(&thread->seat.worker, NULL);
+    }
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        /* relaxed: nobody drives it */
+        jzx__atomic_store_relaxed(&sched->workers[i]->seat, NULL);
+    }
+    crew->spares = NULL;
+    crew->thread_count = 0;
+}
+
+/* All threads have ended: the caller takes back what the others' turns have become. */
+static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
+    /* relaxed: the threads were joined */
+    jzx__atomic_store_relaxed(&seat->in_runtime, 1u);
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        jzx__crew_sit(seat, sched->workers[i], true);
+        jzx__worker_drain_returns(sched->workers[i]);
+        jzx__crew_rise(seat, sched->workers[i]);
+    }
+}
+
+static bool start(struct jzx__sched *sched) {
+    if (sched->worker_count == 1)
+        return true;
+    if (!start_threads(sched) || !jzx__watchdog_start(sched)) {
+        jzx__sched_end_run(sched);
+        join_threads(sched);
+        retire_threads(sched);
+        return false;
+    }
+    give_workers(sched);
+    return true;
+}
+
+/* pin_threads binds the caller's thread, too, for the time of the run. */
+static void serve_pinned(struct jzx__sched *sched, struct jzx__thread *thread) {
+    cpu_set_t before;
+    bool pinned = sched->crew.pin_threads &&
+                  pthread_getaffinity_np(pthread_self(), sizeof before, &before) == 0;
+    if (pinned)
+        pin(0);
+    serve(thread);
+    if (pinned)
+        pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+}
+
+bool jzx__crew_run(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    struct jzx__thread *thread = &crew->main;
+    thread->sched = sched;
+    thread->handle = pthread_self();
+    /* relaxed, all: no other thread yet */
+    jzx__atomic_store_relaxed(&sched->leave, jzx__sched_is_stopped(sched) ? 1u : 0u);
+    jzx__atomic_store_relaxed(&sched->active, sched->worker_count);
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&crew->main_waits, 0u);
+    if (!start(sched))
+        return false;
+    jzx__seat_init(&thread->seat, NULL);
+    jzx__crew_sit(&thread->seat, sched->workers[0], true);
+    call_hook(crew, crew->on_start, 0);
+    serve_pinned(sched, thread);
+    call_hook(crew, crew->on_stop, 0);
+    jzx__watchdog_stop(sched);
+    join_threads(sched);
+    collect_returns(sched, &thread->seat);
+    retire_threads(sched);
+    jzx__seat_deinit(&thread->seat);
+    return true;
+}

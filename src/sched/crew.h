@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads of a running loop: one per worker, spares, and a watchdog that gives the worker of a
+ * turn that does not return to a spare.
+ *
+ * A thread sleeps as a spare until its seat gets a worker, drives it until it loses it or the run
+ * ends, and is a spare again. The thread that called run is the first; it drives worker 0 and no
+ * other, and gets it back when it returns.
+ *
+ * C1  a worker has at most one seat, a seat at most one worker; both change under the lock, except
+ *     that the last step of a take (see seat.h) is the watchdog's alone.
+ * C2  a thread whose turn outlived its worker is no spare before the worker has taken the turn
+ *     back: the turn's record lives in its seat.
+ * C3  every thread but the caller's ends before jzx_loop_run returns. */
+#ifndef JZX_SCHED_CREW_H
+#define JZX_SCHED_CREW_H
+
+#include "base/lock.h"
+#include "base/parker.h"
+#include "sched/seat.h"
+#include "sched/worker.h"
+
+#include "jzx/config.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#define JZX__STACK_MAX 64u
+#define JZX__THREAD_NAME_MAX 10u
+
+struct jzx__sched;
+
+struct jzx__thread {
+    struct jzx__seat seat;
+    struct jzx__parker parker; /* where it waits for a worker */
+    struct jzx__sched *sched;
+    struct jzx__thread *next;       /* of all but the caller's */
+    struct jzx__thread *next_spare; /* of those that wait */
+    pthread_t handle;
+    uint32_t number;              /* 1, 2, ...: for its name */
+    uint32_t hook_worker;         /* what the hooks are told */
+    _Atomic uint32_t stack_state; /* asked, answered: see watchdog.c */
+    uint32_t stack_count;
+    void *stack[JZX__STACK_MAX];
+};
+
+struct jzx__crew {
+    /* Settings. */
+    uint64_t stall_after_ns;
+    uint32_t spare_max;
+    int stall_signal;
+    bool pin_threads;
+    char name[JZX__THREAD_NAME_MAX + 1];
+    jzx_thread_hook on_start;
+    jzx_thread_hook on_stop;
+    void *hook_ctx;
+
+    /* Guarded by lock. */
+    struct jzx__lock lock;
+    struct jzx__thread *threads;
+    struct jzx__thread *spares;
+    struct jzx__thread *retired; /* of earlier runs: their seats may still be looked at */
+    uint32_t thread_count;       /* of threads */
+    bool can_take;               /* there is a membarrier */
+
+    struct jzx__thread main;       /* of the thread that called run */
+    _Atomic uint32_t main_waits;   /* it has lost worker 0 and wants it back */
+    struct jzx__parker watch;      /* where the watchdog sleeps while no turn runs */
+    _Atomic uint32_t watch_sleeps; /* a hint for workers that wake up */
+    pthread_t watchdog;
+    bool is_watched;
+    bool is_signal_set;
+    struct sigaction signal_before;
+};
+
+void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config);
+void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator);
+
+/* Runs the scheduler on this thread and the others until the run is over; then all workers are
+ * this thread's. False if a thread could not be started: nothing has run. */
+bool jzx__crew_run(struct jzx__sched *sched);
+
+/* A new thread that waits for a worker; under the lock. NULL without memory. */
+struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t hook_worker);
+
+/* Gives a thread that waits a worker that nobody drives; under the lock. */
+void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
+                    struct jzx__worker *worker);
+
+/* One round of a worker: what others sent, then what is ready. */
+enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max);
+
+/* Sits down at a worker while no thread drives it, and rises again. */
+void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller);
+void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker);
+
+/* A turn is over that outlived its worker: leaves it with the worker, which will take it back. The
+ * calling thread does not touch its turn after that. */
+void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat);
+
+/* The worker has taken that turn back: the thread of the seat is a spare from now on. */
+void jzx__crew_relieve(struct jzx__sched *sched, struct jzx__seat *seat);
+
+/* The tick has seen that much time since the last one: says so if it was one message. */
+void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
+                             bool single);
+
+/* A worker has woken up: the watchdog must not sleep. */
+static inline void jzx__crew_poke(struct jzx__crew *crew) {
+    /* seq_cst: pairs with the announcement of the watchdog, which then looks at all workers */
+    if (jzx__atomic_load_seq_cst(&crew->watch_sleeps) != 0)
+        jzx__parker_wake(&crew->watch);
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What a worker does that has nothing to run: look elsewhere, spin for a moment, sleep (K3-K6). */
+#include "base/assert.h"
+#include "sched/balance.h"
+#include "sched/sched.h"
+
+#include "jzx/time.h"
+
+#include <sched.h>
+
+/* So often an idle worker looks around before it sleeps: at first at once, then letting other
+ * threads run in between. */
+#define SPIN_TIGHT 4u
+#define SPIN_MAX 16u
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* True if the thread has lost the worker, as far as a hint goes. */
+static bool is_lost(const struct jzx__worker *me) {
+    /* relaxed: looked at again in seq_cst order before sleeping */
+    return jzx__atomic_load_relaxed(&jzx__seat_of_thread->worker) != me;
+}
+
+/* K6 */
+static bool may_take(const struct jzx__sched *sched) {
+    /* seq_cst: pairs with the decrement of the last active worker, which then looks at all offers
+     */
+    return jzx__atomic_load_seq_cst(&sched->active) < sched->cpu_count;
+}
+
+static bool somebody_offers(const struct jzx__worker *me) {
+    const struct jzx__sched *sched = me->sched;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        if (!jzx__deque_is_empty_seq_cst(&sched->workers[i]->deque))
+            return true;
+    }
+    return false;
+}
+
+/* ---- looking around ---- */
+
+static bool something_is_in_sight(const struct jzx__worker *me) {
+    if (jzx__worker_has_work(me) || jzx__sched_is_leaving(me->sched) || is_lost(me) ||
+        jzx__global_count(&me->sched->global) != 0)
+        return true;
+    for (uint32_t i = 0; i < me->sched->worker_count; i++) {
+        if (jzx__deque_count(&me->sched->workers[i]->deque) != 0)
+            return may_take(me->sched);
+    }
+    return false;
+}
+
+/* At most one worker at a time. True if it saw something. */
+static bool spin(struct jzx__worker *me) {
+    struct jzx__sched *sched = me->sched;
+    uint32_t nobody = 0;
+    if (sched->worker_count == 1 || sched->cpu_count == 1)
+        return false;
+    /* relaxed: a first look. The exchange pairs with the release of the last spinner */
+    if (jzx__atomic_load_relaxed(&sched->spinners) != 0 ||
+        !jzx__atomic_cas_strong_seq_cst(&sched->spinners, &nobody, 1u))
+        return false;
+    bool seen = something_is_in_sight(me);
+    for (uint32_t i = 0; i < SPIN_MAX && !seen; i++) {
+        if (i < SPIN_TIGHT)
+            relax();
+        else
+            sched_yield();
+        seen = something_is_in_sight(me);
+    }
+    /* release: pairs with the exchange of the next spinner */
+    jzx__atomic_store_release(&sched->spinners, 0u);
+    return seen;
+}
+
+/* ---- sleeping ---- */
+
+/* Between announcing sleep and sleeping: whatever another thread can bring, in seq_cst order. */
+static bool nothing_came(struct jzx__worker *me) {
+    struct jzx__sched *sched = me->sched;
+    return jzx__mpsc_is_empty_seq_cst(&me->inject) && jzx__mpsc_is_empty_seq_cst(&me->returns) &&
+           jzx__mpsc_is_empty_seq_cst(&me->calls) && jzx__global_is_empty_seq_cst(&sched->global) &&
+           /* seq_cst: pairs with the stores in end_run and jzx_loop_stop, which then wake */
+           jzx__atomic_load_seq_cst(&sched->leave) == 0 &&
+           jzx__atomic_load_seq_cst(&sched->stop) == me->stop_seen;
+}
+
+/* The same for what only matters among several workers. */
+static bool nobody_needs_me(struct jzx__worker *me) {
+    /* seq_cst: pairs with the store of who takes the worker away, and then wakes it (R18) */
+    return jzx__atomic_load_seq_cst(&jzx__seat_of_thread->worker) == me &&
+           !(may_take(me->sched) && somebody_offers(me));
+}
+
+/* How long to sleep at most, 0: for ever. */
+static uint64_t sleep_limit_ns(const struct jzx__worker *me) {
+    uint64_t limit = me->sched->park_timeout_ns;
+    /* relaxed: written before the stop state that this worker has seen */
+    uint64_t deadline = jzx__atomic_load_relaxed(&me->sched->stop_deadline_ns);
+    if (me->index == 0 && deadline != JZX_NEVER) {
+        uint64_t now = jzx__clock_now(&me->sched->clock);
+        uint64_t left = deadline > now ? deadline - now : 1;
+        limit = limit == 0 || left < limit ? left : limit;
+    }
+    return limit;
+}
+
+static void sleep_until_woken(struct jzx__worker *me) {
+    if (!JZX__MUTANT(check_before_announce))
+        jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
+    bool quiet = nothing_came(me) && nobody_needs_me(me) && !jzx__sched_is_done(me->sched);
+    if (JZX__MUTANT(check_before_announce))
+        jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
+    if (quiet) {
+        jzx__counter_add(&me->counters.parked, 1);
+        if (jzx__parker_wait(&me->parker, sleep_limit_ns(me)))
+            jzx__counter_add(&me->counters.woken, 1);
+    }
+    jzx__parker_cancel(&me->parker);
+}
+
+/* After the last task that keeps the run going has ended, wherever that was, somebody sees it: who
+ * adds to checks later sees the deaths of all that added before. */
+static bool run_is_over(struct jzx__worker *me) {
+    /* acq_rel: pairs with itself on other workers, see above */
+    jzx__atomic_add_acq_rel(&me->sched->checks, 1u);
+    return jzx__sched_is_done(me->sched);
+}
+
+void jzx__worker_check_end(struct jzx__worker *me) {
+    /* relaxed, both: the first is this thread's own; the second only says: worth a look */
+    uint64_t died = jzx__atomic_load_relaxed(&me->died);
+    uint32_t holds = jzx__atomic_load_relaxed(&me->sched->holds);
+    bool changed = died != me->died_seen || (me->index == 0 && holds != me->holds_seen);
+    me->died_seen = died;
+    me->holds_seen = holds;
+    if (changed && run_is_over(me))
+        jzx__sched_end_run(me->sched);
+}
+
+void jzx__worker_idle(struct jzx__worker *me) {
+    struct jzx__sched *sched = me->sched;
+    JZX_ASSERT_OWNER(me);
+    if (jzx__balance_find_work(me))
+        return;
+    jzx__balance_suspend(&me->balance, jzx__clock_now(&sched->clock));
+    /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
+    jzx__atomic_sub_seq_cst(&sched->active, 1u);
+    if (run_is_over(me))
+        jzx__sched_end_run(sched);
+    else if (!spin(me))
+        sleep_until_woken(me);
+    /* seq_cst: pairs with the same */
+    jzx__atomic_add_seq_cst(&sched->active, 1u);
+    if (is_lost(me))
+        return;
+    jzx__crew_poke(&sched->crew);
+    jzx__worker_resume(me);
+    if (!jzx__worker_has_work(me))
+        jzx__balance_find_work(me);
+    if (somebody_offers(me)) /* K5 */
+        jzx__sched_wake_one(sched);
+}
+
+void jzx__worker_settle_fd(struct jzx__worker *me) {
+    if (jzx__worker_has_work(me)) {
+        jzx__parker_raise_fd(&me->parker);
+        return;
+    }
+    jzx__parker_clear_fd(&me->parker);
+    jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FD);
+    if (!nothing_came(me)) {
+        jzx__parker_cancel(&me->parker);
+        jzx__parker_raise_fd(&me->parker);
+    }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* A seat: what a thread has while it drives a worker, and how it can lose the worker.
+ *
+ * A worker is not its thread. When a behaviour does not return, the watchdog takes the worker away
+ * from the thread and gives it to another. So a thread may touch its worker only inside a
+ * **bracket**, and reads the pointer to it inside the bracket:
+ *
+ *   enter   in_runtime = 1, then load worker (R17). Two plain instructions on every processor.
+ *   leave   in_runtime = 0, with release.
+ *   take    the watchdog stores worker = NULL, runs a membarrier on all threads, and waits until
+ *           in_runtime is 0 (R18). After the barrier every thread has either shown its 1 to the
+ *           watchdog, or loads the NULL.
+ *
+ * S1  a thread uses a worker only between an enter that found it and the next leave.
+ * S2  a pointer that was taken is never given back: the thread may have seen the NULL already. It
+ *     gets a worker again only while it waits for one.
+ * S3  callbacks of the runtime (observers, destructors, cleanups) run inside the bracket: what
+ *     they call enters again, and its leave restores what it found.
+ *
+ * A thread without a seat, or whose worker was taken, acts as a foreign thread: every call works
+ * there, by another path. */
+#ifndef JZX_SCHED_SEAT_H
+#define JZX_SCHED_SEAT_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/mpsc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct jzx__task;
+struct jzx__worker;
+
+/* Room for what the layer above keeps of a turn. */
+#define JZX__SEAT_TURN_SIZE 128u
+
+struct jzx__seat {
+    _Atomic(struct jzx__worker *) worker; /* cleared by the watchdog. Decides */
+    _Atomic uint32_t in_runtime;          /* written by the thread. Decides */
+    _Atomic uint32_t tag;                 /* of the message in hand: for dumps and the watchdog */
+    _Atomic(struct jzx__task *) task;     /* whose turn it is, or NULL: likewise */
+    struct jzx__mpsc_node returned;       /* link in a worker's returns, when a turn outlived it */
+    struct jzx__seat *outer;              /* of the loop that runs around this one */
+    _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
+};
+
+/* What a thread has that has no seat: inside for ever and without a worker, so that the short paths
+ * need one test for both. Never written. */
+extern struct jzx__seat jzx__no_seat;
+
+/* The seat of this thread. A single small initial-exec thread-local, so that the library can be
+ * loaded with dlopen. */
+extern _Thread_local struct jzx__seat *jzx__seat_of_thread;
+
+static inline bool jzx__seat_exists(const struct jzx__seat *seat) {
+    return seat != &jzx__no_seat;
+}
+
+/* The thread sits down, outside of any bracket. */
+static inline void jzx__seat_init(struct jzx__seat *seat, struct jzx__worker *worker) {
+    /* relaxed, all: the thread's own as yet */
+    jzx__atomic_store_relaxed(&seat->worker, worker);
+    jzx__atomic_store_relaxed(&seat->in_runtime, 0u);
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&seat->tag, 0u);
+    jzx__atomic_store_relaxed(&seat->task, NULL);
+    seat->outer = jzx__seat_of_thread;
+    jzx__seat_of_thread = seat;
+}
+
+static inline void jzx__seat_deinit(struct jzx__seat *seat) {
+    jzx__seat_of_thread = seat->outer;
+}
+
+/* Opens the bracket (R17); in_runtime as it was before is for the leave (S3). */
+static inline struct jzx__worker *jzx__seat_enter(struct jzx__seat *seat) {
+    /* relaxed, both: ordered by the watchdog's membarrier, see above */
+    jzx__atomic_store_relaxed(&seat->in_runtime, 1u);
+    jzx__atomic_compiler_barrier();
+    return jzx__atomic_load_relaxed(&seat->worker);
+}
+
+/* True inside the bracket: in a callback of the runtime. */
+static inline bool jzx__seat_is_inside(const struct jzx__seat *seat) {
+    /* relaxed: written by this thread alone */
+    return jzx__atomic_load_relaxed(&seat->in_runtime) != 0;
+}
+
+static inline void jzx__seat_leave(struct jzx__seat *seat, uint32_t was) {
+    /* release: pairs with the acquire of the watchdog; what was done to the worker is visible */
+    jzx__atomic_store_release(&seat->in_runtime, was);
+}
+
+/* A call into the runtime by whatever thread: the bracket of its seat, if it has one. */
+struct jzx__visit {
+    struct jzx__seat *seat;
+    uint32_t was;
+};
+
+/* The worker that this thread drives, or NULL. Every visit ends. */
+static inline struct jzx__worker *jzx__visit_begin(struct jzx__visit *visit) {
+    visit->seat = jzx__seat_of_thread;
+    visit->was = 1;
+    if (!jzx__seat_exists(visit->seat))
+        return NULL;
+    /* relaxed: written by this thread alone */
+    visit->was = jzx__atomic_load_relaxed(&visit->seat->in_runtime);
+    return jzx__seat_enter(visit->seat);
+}
+
+static inline void jzx__visit_end(const struct jzx__visit *visit) {
+    if (jzx__seat_exists(visit->seat))
+        jzx__seat_leave(visit->seat, visit->was);
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* How the watchdog notices, reports and relieves.
+ *
+ * A worker writes the time of its last tick down, and ticks after every message once the watchdog
+ * has asked for it. So a tick that is half of stall_after old is asked for, and one that is
+ * stall_after old belongs to a message that has run for at least half of that time, and most
+ * likely for all of it. */
+#include "sched/watchdog.h"
+
+#include "base/assert.h"
+#include "base/futex.h"
+
+#include "jzx/time.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+
+#if defined(__GLIBC__)
+#include <execinfo.h>
+#endif
+
+/* How long to wait for the stack of a thread. */
+#define STACK_WAIT_NS 10000000u
+#define STACK_LOOK_NS 100000u
+
+static uint64_t tick_of(const struct jzx__worker *worker) {
+    /* relaxed: what is missed now is seen at the next look */
+    return jzx__atomic_load_relaxed(&worker->tick_at_ns);
+}
+
+/* ---- the stack of another thread, by a signal ---- */
+
+/* The thread that is asked for its stack, by one watchdog of the process at a time. */
+static _Atomic(struct jzx__thread *) asked;
+
+static void answer(int signal_number) {
+    (void)signal_number;
+    /* acquire: pairs with the release in ask_stack */
+    struct jzx__thread *thread = jzx__atomic_load_acquire(&asked);
+    if (thread == NULL || !pthread_equal(thread->handle, pthread_self()))
+        return;
+#if defined(__GLIBC__)
+    int count = backtrace(thread->stack, (int)JZX__STACK_MAX);
+    thread->stack_count = count > 0 ? (uint32_t)count : 0;
+#endif
+    /* release: pairs with the acquire in ask_stack; publishes the stack */
+    jzx__atomic_store_release(&thread->stack_state, 1u);
+}
+
+static void ask_stack(struct jzx__sched *sched, struct jzx__thread *thread) {
+    struct jzx__thread *nobody = NULL;
+    thread->stack_count = 0;
+    /* relaxed: not asked yet */
+    jzx__atomic_store_relaxed(&thread->stack_state, 0u);
+    /* release: pairs with the acquire in answer */
+    if (sched->crew.stall_signal == 0 || !jzx__atomic_cas_strong_seq_cst(&asked, &nobody, thread))
+        return;
+    bool answered = false;
+    if (pthread_kill(thread->handle, sched->crew.stall_signal) == 0) {
+        for (uint64_t waited = 0; waited < STACK_WAIT_NS && !answered; waited += STACK_LOOK_NS) {
+            jzx__futex_wait(&thread->stack_state, 0, STACK_LOOK_NS);
+            /* acquire: pairs with the release in answer */
+            answered = jzx__atomic_load_acquire(&thread->stack_state) != 0;
+        }
+    }
+    if (!answered)
+        thread->stack_count = 0;
+    /* release: pairs with the exchange of the next watchdog */
+    jzx__atomic_store_release(&asked, NULL);
+}
+
+static void install_signal(struct jzx__crew *crew) {
+    if (crew->stall_signal == 0)
+        return;
+    struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+#if defined(__GLIBC__)
+    void *warm[1];
+    backtrace(warm, 1); /* its first call allocates, which a signal handler must not */
+#endif
+    crew->is_signal_set = sigaction(crew->stall_signal, &action, &crew->signal_before) == 0;
+}
+
+static void restore_signal(struct jzx__crew *crew) {
+    if (crew->is_signal_set)
+        sigaction(crew->stall_signal, &crew->signal_before, NULL);
+    crew->is_signal_set = false;
+}
+
+/* ---- taking a worker away (R18) ---- */
+
+/* A thread without a worker; under the lock. NULL if there is none and there may be no more. */
+static struct jzx__thread *take_spare(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    struct jzx__thread *thread = crew->spares;
+    if (thread != NULL) {
+        crew->spares = thread->next_spare;
+        return thread;
+    }
+    uint32_t spare_count = crew->thread_count + 1 - sched->worker_count;
+    return spare_count < crew->spare_max ? jzx__crew_start_thread(sched, JZX_NONE) : NULL;
+}
+
+/* Until the thread of the seat has left its bracket: it is about to, or in a callback. */
+static void await_leave(struct jzx__seat *seat) {
+    /* acquire: pairs with the release in leave; the worker is as the thread left it */
+    while (jzx__atomic_load_acquire(&seat->in_runtime) != 0)
+        sched_yield();
+}
+
+/* Clears the pointer of the seat, if a spare is there to take its worker (C1). */
+static struct jzx__thread *begin_take(struct jzx__sched *sched, struct jzx__worker *worker,
+                                      struct jzx__seat *seat) {
+    struct jzx__crew *crew = &sched->crew;
+    struct jzx__thread *spare = NULL;
+    jzx__lock_acquire(&crew->lock);
+    /* relaxed: changes under the lock */
+    if (jzx__atomic_load_relaxed(&seat->worker) == worker)
+        spare = take_spare(sched);
+    if (spare != NULL) {
+        /* seq_cst: pairs with the load of a worker that goes to sleep (R14). A thread that enters
+         * is ordered by the barrier */
+        jzx__atomic_store_seq_cst(&seat->worker, NULL);
+    }
+    jzx__lock_release(&crew->lock);
+    return spare;
+}
+
+/* True if another thread drives the worker now. The lock is not held while we wait for the thread
+ * to leave: it may need it to get there. */
+static bool relieve(struct jzx__sched *sched, struct jzx__worker *worker, struct jzx__seat *seat) {
+    /* relaxed: a hint. In a callback of the runtime nobody can be relieved */
+    if (!sched->crew.can_take || jzx__atomic_load_relaxed(&seat->in_runtime) != 0)
+        return false;
+    struct jzx__thread *spare = begin_take(sched, worker, seat);
+    if (spare == NULL)
+        return false;
+    jzx__membarrier();
+    jzx__parker_wake(&worker->parker);
+    await_leave(seat);
+    /* relaxed: the thread wrote it before it left */
+    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
+    if (task != NULL) {
+        jzx__touch(task);
+        task->place = JZX__AWAY; /* its turn goes on without the worker */
+    }
+    jzx__lock_acquire(&sched->crew.lock);
+    jzx__crew_give(sched, spare, worker);
+    jzx__lock_release(&sched->crew.lock);
+    return true;
+}
+
+/* ---- noticing ---- */
+
+/* Whose turn a worker is in, if it has not ticked since `tick`. */
+static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t tick,
+                    struct jzx__stall *stall) {
+    /* acquire: pairs with the release in the turn; the task's words may be read */
+    stall->task = jzx__atomic_load_acquire(&seat->task);
+    if (stall->task == NULL)
+        return false;
+    /* relaxed, both: a picture, confirmed below */
+    stall->id = jzx__atomic_load_relaxed(&stall->task->id);
+    stall->tag = jzx__atomic_load_relaxed(&seat->tag);
+    return tick_of(worker) == tick;
+}
+
+static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
+    uint64_t tick = tick_of(worker);
+    struct jzx__stall stall = {.elapsed_ns = now - tick};
+    /* acquire: pairs with the release in sit; threads live until the run is over */
+    struct jzx__seat *seat = jzx__atomic_load_acquire(&worker->seat);
+    if (seat == NULL || !observe(worker, seat, tick, &stall))
+        return;
+    bool is_news = worker->reported_ns != tick;
+    if (is_news) {
+        struct jzx__thread *thread = JZX_CONTAINER_OF(seat, struct jzx__thread, seat);
+        ask_stack(sched, thread);
+        stall.stack = thread->stack;
+        stall.stack_count = thread->stack_count;
+    }
+    stall.handed_over = relieve(sched, worker, seat);
+    if (stall.handed_over)
+        jzx__counter_add(&worker->counters.handovers, 1);
+    if (!is_news)
+        return;
+    worker->reported_ns = tick;
+    jzx__counter_add(&worker->counters.stalls, 1);
+    sched->ops.tell_stall(worker, &stall);
+}
+
+/* One look at a worker. Returns when to look again, JZX_NEVER while it sleeps. */
+static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
+    uint64_t patience = sched->crew.stall_after_ns;
+    uint64_t tick = tick_of(worker);
+    if (jzx__parker_sleeps(&worker->parker))
+        return JZX_NEVER;
+    if (now - tick >= patience && now > tick) {
+        handle_stall(sched, worker, now);
+        return now + patience;
+    }
+    if (now > tick && now - tick >= patience / 2) {
+        /* relaxed: see the field; a lost store is made again at the next look */
+        jzx__atomic_store_relaxed(&worker->tick_left, 1u);
+        return tick + patience;
+    }
+    return tick + patience / 2;
+}
+
+static uint64_t look_at_all(struct jzx__sched *sched, uint64_t now) {
+    uint64_t next = JZX_NEVER;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        uint64_t due = look_at(sched, sched->workers[i], now);
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+static bool all_sleep(struct jzx__sched *sched) {
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        /* seq_cst: pairs with the announcement of a worker; one that wakes up pokes us after it */
+        if (jzx__atomic_load_seq_cst(&sched->workers[i]->parker.state) == JZX__AWAKE)
+            return false;
+    }
+    return true;
+}
+
+/* Sleeps until due, or, if that is never, until a worker wakes up. */
+static void rest(struct jzx__sched *sched, uint64_t due, uint64_t now) {
+    struct jzx__crew *crew = &sched->crew;
+    jzx__parker_announce(&crew->watch, JZX__SLEEPS_ON_FUTEX);
+    /* seq_cst: pairs with the load in poke */
+    jzx__atomic_store_seq_cst(&crew->watch_sleeps, due == JZX_NEVER ? 1u : 0u);
+    /* seq_cst: pairs with the store in end_run; watchdog_stop wakes us after it */
+    bool leaving = jzx__atomic_load_seq_cst(&sched->leave) != 0;
+    if (!leaving && due != JZX_NEVER)
+        jzx__parker_wait(&crew->watch, due > now ? due - now : 1);
+    else if (!leaving && all_sleep(sched))
+        jzx__parker_wait(&crew->watch, 0);
+    jzx__parker_cancel(&crew->watch);
+    /* relaxed: a poke too many does no harm */
+    jzx__atomic_store_relaxed(&crew->watch_sleeps, 0u);
+}
+
+static void *watch(void *arg) {
+    struct jzx__sched *sched = arg;
+    char name[16];
+    snprintf(name, sizeof name, "%.9s-watch", sched->crew.name);
+    pthread_setname_np(pthread_self(), name);
+    while (!jzx__sched_is_leaving(sched)) {
+        uint64_t now = jzx__clock_now(&sched->clock);
+        uint64_t due = look_at_all(sched, now);
+        rest(sched, due, now);
+    }
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+/* Signals of the process are for threads that run the program's code. */
+static bool start_thread(struct jzx__sched *sched) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&sched->crew.watchdog, NULL, watch, sched) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+bool jzx__watchdog_start(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    if (crew->stall_after_ns == JZX_NEVER)
+        return true;
+    crew->can_take = crew->spare_max != 0 && jzx__membarrier_register();
+    install_signal(crew);
+    crew->is_watched = start_thread(sched);
+    if (!crew->is_watched)
+        restore_signal(crew);
+    return crew->is_watched;
+}
+
+void jzx__watchdog_stop(struct jzx__sched *sched) {
+    struct jzx__crew *crew = &sched->crew;
+    if (!crew->is_watched)
+        return;
+    jzx__parker_wake(&crew->watch);
+    int failed = pthread_join(crew->watchdog, NULL);
+    JZX_ASSERT(failed == 0);
+    crew->is_watched = false;
+    restore_signal(crew);
+}
+
+/* ---- what the worker itself says ---- */
+
+void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
+                             bool single) {
+    if (!single || task == NULL)
+        return; /* it may have been many messages, and the watchdog names those that it sees */
+    /* relaxed, both: this thread's own */
+    struct jzx__stall stall = {.task = task,
+                               .id = jzx__atomic_load_relaxed(&task->id),
+                               .tag = jzx__atomic_load_relaxed(&jzx__seat_of_thread->tag),
+                               .elapsed_ns = elapsed_ns};
+    if (me->sched->worker_count == 1) {
+        jzx__counter_add(&me->counters.stalls, 1);
+        me->sched->ops.tell_stall(me, &stall);
+    }
+    stall.over = true;
+    me->sched->ops.tell_stall(me, &stall);
+}
