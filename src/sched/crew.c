@@ -205,6 +205,8 @@ static void *thread_main(void *arg) {
     char name[16];
     snprintf(name, sizeof name, "%s-%u", crew->name, thread->number);
     pthread_setname_np(pthread_self(), name);
+    pthread_sigmask(SIG_SETMASK, &crew->signals, NULL); /* the watchdog, which may have made it,
+                                                         * blocks all */
     if (crew->pin_threads && thread->hook_worker != JZX_NONE)
         pin(thread->hook_worker);
     jzx__seat_of_thread = &thread->seat;
@@ -339,6 +341,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     struct jzx__thread *thread = &crew->main;
     thread->sched = sched;
     thread->handle = pthread_self();
+    pthread_sigmask(SIG_SETMASK, NULL, &crew->signals);
     /* relaxed, all: no other thread yet */
     jzx__atomic_store_relaxed(&sched->leave, jzx__sched_is_stopped(sched) ? 1u : 0u);
     jzx__atomic_store_relaxed(&sched->active, sched->worker_count);

@@ -69,6 +69,7 @@ struct jzx__crew {
     pthread_t watchdog;
     bool is_watched;
     bool is_signal_set;
+    sigset_t signals; /* blocked in the caller of run, and so in all threads but the watchdog */
     struct sigaction signal_before;
 };
 
@@ -103,6 +104,9 @@ void jzx__crew_relieve(struct jzx__sched *sched, struct jzx__seat *seat);
 /* The tick has seen that much time since the last one: says so if it was one message. */
 void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
                              bool single);
+
+/* A turn that went on without the worker is about to be taken back: says how long it took. */
+void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat);
 
 /* A worker has woken up: the watchdog must not sleep. */
 static inline void jzx__crew_poke(struct jzx__crew *crew) {

@@ -42,6 +42,7 @@ struct jzx__seat {
     _Atomic uint32_t tag;                 /* of the message in hand: for dumps and the watchdog */
     _Atomic(struct jzx__task *) task;     /* whose turn it is, or NULL: likewise */
     struct jzx__mpsc_node returned;       /* link in a worker's returns, when a turn outlived it */
+    uint64_t lost_at_ns;                  /* the last tick before its worker was taken away */
     struct jzx__seat *outer;              /* of the loop that runs around this one */
     _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
 };

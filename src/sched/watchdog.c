@@ -128,15 +128,17 @@ static struct jzx__thread *begin_take(struct jzx__sched *sched, struct jzx__work
     return spare;
 }
 
-/* True if another thread drives the worker now. The lock is not held while we wait for the thread
- * to leave: it may need it to get there. */
-static bool relieve(struct jzx__sched *sched, struct jzx__worker *worker, struct jzx__seat *seat) {
+/* Takes the worker from the seat: it is ours from then on, until we give it away. The lock is not
+ * held while we wait for the thread to leave: it may need it to get there. NULL if that cannot be;
+ * else the thread that is to drive it. */
+static struct jzx__thread *take(struct jzx__sched *sched, struct jzx__worker *worker,
+                                struct jzx__seat *seat) {
     /* relaxed: a hint. In a callback of the runtime nobody can be relieved */
     if (!sched->crew.can_take || jzx__atomic_load_relaxed(&seat->in_runtime) != 0)
-        return false;
+        return NULL;
     struct jzx__thread *spare = begin_take(sched, worker, seat);
     if (spare == NULL)
-        return false;
+        return NULL;
     jzx__membarrier();
     jzx__parker_wake(&worker->parker);
     await_leave(seat);
@@ -146,10 +148,13 @@ static bool relieve(struct jzx__sched *sched, struct jzx__worker *worker, struct
         jzx__touch(task);
         task->place = JZX__AWAY; /* its turn goes on without the worker */
     }
+    return spare;
+}
+
+static void give(struct jzx__sched *sched, struct jzx__thread *spare, struct jzx__worker *worker) {
     jzx__lock_acquire(&sched->crew.lock);
     jzx__crew_give(sched, spare, worker);
     jzx__lock_release(&sched->crew.lock);
-    return true;
 }
 
 /* ---- noticing ---- */
@@ -181,14 +186,18 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
         stall.stack = thread->stack;
         stall.stack_count = thread->stack_count;
     }
-    stall.handed_over = relieve(sched, worker, seat);
-    if (stall.handed_over)
+    struct jzx__thread *spare = take(sched, worker, seat);
+    stall.handed_over = spare != NULL;
+    if (is_news) {
+        worker->reported_ns = tick;
+        jzx__counter_add(&worker->counters.stalls, 1);
+        sched->ops.tell_stall(worker, &stall); /* before anything else can happen to the task */
+    }
+    if (spare != NULL) {
         jzx__counter_add(&worker->counters.handovers, 1);
-    if (!is_news)
-        return;
-    worker->reported_ns = tick;
-    jzx__counter_add(&worker->counters.stalls, 1);
-    sched->ops.tell_stall(worker, &stall);
+        seat->lost_at_ns = tick;
+        give(sched, spare, worker);
+    }
 }
 
 /* One look at a worker. Returns when to look again, JZX_NEVER while it sleeps. */
@@ -295,15 +304,28 @@ void jzx__watchdog_stop(struct jzx__sched *sched) {
 
 /* ---- what the worker itself says ---- */
 
+/* What the turn in a seat is about, for those who may look. */
+static struct jzx__stall stall_of(const struct jzx__seat *seat, uint64_t elapsed_ns) {
+    /* relaxed, all: this thread's own, or left with the worker by its thread */
+    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
+    return (struct jzx__stall){.task = task,
+                               .id = jzx__atomic_load_relaxed(&task->id),
+                               .tag = jzx__atomic_load_relaxed(&seat->tag),
+                               .elapsed_ns = elapsed_ns};
+}
+
+void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
+    uint64_t now = jzx__clock_now(&me->sched->clock);
+    struct jzx__stall stall = stall_of(seat, now - seat->lost_at_ns);
+    stall.over = true;
+    me->sched->ops.tell_stall(me, &stall);
+}
+
 void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
                              bool single) {
     if (!single || task == NULL)
         return; /* it may have been many messages, and the watchdog names those that it sees */
-    /* relaxed, both: this thread's own */
-    struct jzx__stall stall = {.task = task,
-                               .id = jzx__atomic_load_relaxed(&task->id),
-                               .tag = jzx__atomic_load_relaxed(&jzx__seat_of_thread->tag),
-                               .elapsed_ns = elapsed_ns};
+    struct jzx__stall stall = stall_of(jzx__seat_of_thread, elapsed_ns);
     if (me->sched->worker_count == 1) {
         jzx__counter_add(&me->counters.stalls, 1);
         me->sched->ops.tell_stall(me, &stall);

@@ -139,6 +139,7 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
     while (node != NULL) {
         struct jzx__seat *seat = JZX_CONTAINER_OF(node, struct jzx__seat, returned);
         node = node->next; /* read first: the thread may be given a worker at once */
+        jzx__crew_end_stall(me, seat);
         me->sched->ops.take_back(me, seat);
         /* relaxed: the thread waits until it is relieved */
         jzx__atomic_store_relaxed(&seat->task, NULL);
