@@ -12,8 +12,8 @@
 typedef enum jzx_context_kind {
     JZX_CONTEXT_NONE = 0,    /* not on a thread that drives a worker */
     JZX_CONTEXT_NORMAL = 1,  /* in a behaviour or an init: waiting costs only this actor */
-    JZX_CONTEXT_WAITLESS = 2 /* in a callback of the runtime (cleanup, observer, destructor, call,
-                              * allocator): the worker waits with it, and nobody helps */
+    JZX_CONTEXT_WAITLESS = 2 /* in a callback of the runtime (cleanup, observer, destructor, call):
+                              * the worker waits with it, and nobody helps */
 } jzx_context_kind;
 
 JZX_BEGIN_C

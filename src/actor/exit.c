@@ -98,7 +98,10 @@ static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_a
     me->turn = &turn;
     /* release: pairs with the acquire of dumps and the watchdog */
     jzx__atomic_store_release(&seat->task, &actor->task);
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S3 of seat.h */
     cold->cleanup(&turn.ctx, reason);
+    jzx__visit_end(&visit);
     /* release: pairs with the same */
     jzx__atomic_store_release(&seat->task, task_before);
     me->turn = turn_before;
@@ -115,7 +118,7 @@ static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor, jzx_a
                        .actor = id,
                        .name = name,
                        .reason = reason};
-    jzx__observer_emit(&loop->observer, &event);
+    jzx__loop_emit(loop, &event);
 }
 
 /* Everything that the end of an ordinary actor, which nobody watches, does not need. */

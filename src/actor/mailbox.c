@@ -15,7 +15,7 @@ static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor
         return;
     jzx__actor_announce(loop, actor); /* no event of an actor comes before its start */
     jzx_event event = {.kind = JZX_EVENT_MAILBOX_FULL, .actor = id, .name = jzx__actor_name(actor)};
-    jzx__observer_emit(&loop->observer, &event);
+    jzx__loop_emit(loop, &event);
 }
 
 /* A thread that is not the owner met a full mailbox: the owner will tell the observer. */
@@ -46,7 +46,7 @@ void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor,
             /* Its sender released it: who it was and what it said is not known here. */
             jzx_event event = {
                 .kind = JZX_EVENT_DEAD_LETTER, .actor = id, .name = jzx__actor_name(actor)};
-            jzx__observer_emit(&loop->observer, &event);
+            jzx__loop_emit(loop, &event);
         }
     }
 }

@@ -51,7 +51,10 @@ void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
     if (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) {
         jzx_msg_destructor destructor;
         memcpy(&destructor, destructor_place(message), sizeof destructor);
+        struct jzx__visit visit;
+        jzx__visit_begin(&visit); /* S3 of seat.h */
         destructor(message->payload, message->len);
+        jzx__visit_end(&visit);
     }
     if (message->node.size_class == JZX__MSG_LARGE)
         jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
@@ -69,7 +72,7 @@ void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
                            .sender = message->sender,
                            .tag = message->tag,
                            .len = message->len};
-        jzx__observer_emit(&loop->observer, &event);
+        jzx__loop_emit(loop, &event);
     }
     jzx__message_destroy(loop, me, message);
 }

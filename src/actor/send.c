@@ -81,6 +81,13 @@ static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_act
     return err;
 }
 
+/* The same for a caller that has opened the bracket: this closes it. */
+static JZX_COLD jzx_err send_entered(struct jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                     const void *data, size_t len, uint32_t tag) {
+    jzx__seat_leave(jzx__seat_of_thread, 0);
+    return send_any(loop, to, from, data, len, tag);
+}
+
 /* The common case makes no call but the last, so that it needs no stack: it decides everything
  * before it changes anything, and leaves the rest to send_any; a send by a callback of the runtime
  * (inside the bracket already) and one to an actor with a rank are among that. */
@@ -99,11 +106,8 @@ jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void 
     /* An actor that this thread owns is one of a loop that it drives: this loop. */
     if (JZX_UNLIKELY(!jzx__worker_owns(me, &actor->task) ||
                      (jzx__task_inbox(&actor->task) & ~JZX__INBOX_TOKEN) != 0 ||
-                     actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0) ||
-                     actor->task.place == JZX__ASIDE)) {
-        jzx__seat_leave(jzx__seat_of_thread, 0);
-        return send_any(loop, to, from, data, len, tag);
-    }
+                     actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0)))
+        return send_entered(loop, to, from, data, len, tag);
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
     jzx__task_append(&actor->task, &message->node, 1);
     jzx__node_init_plain(&message->node, jzx_id_generation(to));

@@ -66,8 +66,10 @@ static enum jzx__bound bound_of(const jzx_spawn_opts *opts) {
 static void fill_extras(struct jzx__task *task, const jzx_spawn_opts *opts) {
     task->rank = (uint8_t)rank_of(opts);
     task->bound = (uint8_t)bound_of(opts);
-    if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
-        task->place = task->rest = JZX__ASIDE;
+    if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER) {
+        jzx__task_set_rest(task, JZX__ASIDE);
+        task->place = JZX__ASIDE;
+    }
     if (opts->on_full == JZX_FULL_DROP_OLDEST)
         task->care |= JZX__CARE_DROP_OLDEST;
     if (opts->account)
@@ -89,12 +91,11 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->head = NULL;
     task->tail = &task->head;
     task->pending = 0;
-    task->easy = cap < JZX__SOFT_LIMIT - 1 ? cap : JZX__SOFT_LIMIT - 1;
+    jzx__task_set_rest(task, JZX__IDLE);
     task->place = JZX__NEW;
     task->holds = false;
     task->status = (uint8_t)status;
     task->care = care | loop->restless;
-    task->rest = JZX__IDLE;
     task->heat = 0;
     task->stays = 0;
     task->rank = JZX__NORMAL;

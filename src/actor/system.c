@@ -61,3 +61,12 @@ jzx_actor_id jzx__loop_running_on(const struct jzx_loop *loop, uint32_t worker, 
     /* acquire: pairs with the release that makes an id stale, as in lookup */
     return task == NULL ? JZX_NOBODY : jzx__atomic_load_acquire(&task->id);
 }
+
+void jzx__loop_emit(struct jzx_loop *loop, const jzx_event *event) {
+    if (!jzx__observer_is_set(&loop->observer))
+        return;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit);
+    jzx__observer_emit(&loop->observer, event);
+    jzx__visit_end(&visit);
+}

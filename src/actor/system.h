@@ -58,6 +58,9 @@ bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive);
 void jzx__loop_take_in_all(struct jzx_loop *loop, struct jzx__seat *seat);
 void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive);
 
+/* Shows the event to the observer, if there is one, inside the bracket (S3 of seat.h). */
+void jzx__loop_emit(struct jzx_loop *loop, const jzx_event *event);
+
 /* Whose turn a worker is in, and with which message (tag may be NULL), or JZX_NOBODY. Any
  * thread. */
 jzx_actor_id jzx__loop_running_on(const struct jzx_loop *loop, uint32_t worker, uint32_t *tag);

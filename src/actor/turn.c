@@ -29,7 +29,7 @@ void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
     jzx_event event = {.kind = JZX_EVENT_ACTOR_START,
                        .actor = jzx__actor_id(actor),
                        .name = jzx__actor_name(actor)};
-    jzx__observer_emit(&loop->observer, &event);
+    jzx__loop_emit(loop, &event);
 }
 
 /* What became of a turn. */
@@ -187,10 +187,10 @@ static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, u
     return true;
 }
 
-/* One turn, as jzx__worker_pass wants it; ctx is the turn of the pass. False if the worker was
- * lost. */
-JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
-    struct jzx__turn *turn = ctx;
+/* One turn of a task. guarded: somebody may take the worker away while user code runs, so that runs
+ * outside the bracket. False if the worker was lost. */
+JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, struct jzx__turn *turn,
+                             bool guarded) {
     struct jzx__seat *seat = turn->seat;
     struct jzx__actor *actor = jzx__actor_of(task);
     uint32_t budget = me->sched->msgs_per_turn;
@@ -229,9 +229,10 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
         turn->current = message;
         /* relaxed: for dumps and the watchdog */
         jzx__atomic_store_relaxed(&seat->tag, message->tag);
-        jzx__seat_leave(seat, 0);
+        if (guarded)
+            jzx__seat_leave(seat, 0);
         jzx_behavior_result result = behavior(&turn->ctx, &view);
-        if (JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
+        if (guarded && JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
             turn->result = result;
             return lose(me, turn) != LOST;
         }
@@ -250,10 +251,28 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
     }
 }
 
+/* As jzx__worker_pass wants it; ctx is the turn of the pass. */
+JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+    return run_any_turn(me, task, ctx, true);
+}
+
+/* The same on the only worker of a loop, which nobody takes away. */
+JZX_INLINE bool run_turn_alone(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+    return run_any_turn(me, task, ctx, false);
+}
+
 enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
-    struct jzx__turn *turn = (void *)jzx__seat_of_thread->turn;
-    *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = jzx__seat_of_thread};
-    enum jzx__pass_result result = jzx__worker_pass(me, turns_max, run_turn, turn);
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    struct jzx__turn *turn = (void *)seat->turn;
+    *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = seat};
+    enum jzx__pass_result result;
+    if (me->sched->worker_count == 1) {
+        jzx__seat_leave(seat, 0); /* user code is outside; nobody looks what else is */
+        result = jzx__worker_pass(me, turns_max, run_turn_alone, turn);
+        jzx__seat_enter(seat);
+    } else {
+        result = jzx__worker_pass(me, turns_max, run_turn, turn);
+    }
     if (result == JZX__PASS_LOST)
         return result;
     jzx__counter_add(&me->counters.handled, me->pass_handled);

@@ -122,7 +122,7 @@ static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
 
 static void emit_loop(struct jzx_loop *loop, jzx_event_kind kind) {
     jzx_event event = {.kind = kind};
-    jzx__observer_emit(&loop->observer, &event);
+    jzx__loop_emit(loop, &event);
 }
 
 /* The start event, before any other event. */

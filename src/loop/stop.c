@@ -105,7 +105,7 @@ static void report_late(struct jzx_loop *loop) {
                            .name = info.name[0] == '\0' ? NULL : info.name,
                            .worker = info.worker,
                            .detail = detail};
-        jzx__observer_emit(&loop->observer, &event);
+        jzx__loop_emit(loop, &event);
         if (late++ < LATE_LINES_MAX)
             jzx__log(&loop->sched.log, JZX_LOG_WARN, "stop: actor %u.%u %s is still alive: %s",
                      jzx_id_index(info.id), jzx_id_generation(info.id), info.name, detail);
@@ -144,7 +144,7 @@ void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *s
                        .handed_over = stall->handed_over,
                        .stack = stall->stack,
                        .stack_count = stall->stack_count};
-    jzx__observer_emit(&loop->observer, &event);
+    jzx__loop_emit(loop, &event);
     if (!stall->over)
         jzx__log(&loop->sched.log, JZX_LOG_WARN,
                  "actor %u.%u %s has not returned from a message with tag %u for %llu ms; worker "

@@ -74,7 +74,6 @@ void jzx__balance_resume(struct jzx__balance *balance, uint64_t now) {
     balance->sample_at_ns = now;
     balance->sample_seq = 0;
     balance->oldest = NULL;
-    balance->next_seen = NULL;
 }
 
 /* ---- which tasks may move ---- */
@@ -213,20 +212,16 @@ static uint64_t age_of_woken(struct jzx__worker *me, uint64_t now) {
     return now - balance->sample_at_ns;
 }
 
-static uint64_t age_of(const void **seen, uint64_t *since_ns, const void *is, uint64_t now) {
-    if (is == NULL || *seen != is) {
-        *seen = is;
-        *since_ns = now;
-    }
-    return now - *since_ns;
-}
-
 static uint64_t age_of_spawned(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
     const struct jzx__link *last = me->spawned.list.ring.prev;
     if (last == &me->spawned.fence)
         last = last->prev;
-    return age_of(&me->balance.oldest, &me->balance.oldest_at_ns,
-                  last == &me->spawned.list.ring ? NULL : last, now);
+    if (me->spawned.depth == 0 || balance->oldest != last) {
+        balance->oldest = last;
+        balance->oldest_at_ns = now;
+    }
+    return now - balance->oldest_at_ns;
 }
 
 /* B1 for light tasks. Returns what was offered. */
@@ -234,7 +229,7 @@ static uint32_t spread(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     bool woken = age_of_woken(me, now) >= SHARE_AFTER_NS;
     bool spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS;
-    bool next = age_of(&balance->next_seen, &balance->next_at_ns, me->next, now) >= SHARE_AFTER_NS;
+    bool next = me->next != NULL && now - me->turn_began_ns >= SHARE_AFTER_NS;
     if (!woken && !spawned && !next) {
         balance->overdue_ticks = 0;
         return 0;
@@ -260,6 +255,14 @@ static uint32_t explore(struct jzx__worker *me, uint64_t now) {
     if (offered != 0)
         jzx__counter_add(&me->counters.explored, 1);
     return offered;
+}
+
+bool jzx__balance_offer_heavy(struct jzx__worker *me) {
+    if (me->sched->balance != JZX_BALANCE_ADAPTIVE || !jzx__sched_has_idle(me->sched) ||
+        jzx__deque_count(&me->deque) != 0)
+        return false;
+    uint64_t now = jzx__clock_now(&me->sched->clock);
+    return offer(me, &me->heavy, me->heavy.depth, now) != 0 && jzx__sched_wake_one(me->sched);
 }
 
 static void offer_work(struct jzx__worker *me, uint64_t now) {

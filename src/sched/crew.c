@@ -307,6 +307,8 @@ static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         jzx__crew_sit(seat, sched->workers[i], true);
         jzx__worker_drain_returns(sched->workers[i]);
+        jzx__counter_add(&sched->workers[i]->counters.handled, sched->workers[i]->pass_handled);
+        sched->workers[i]->pass_handled = 0; /* of a pass that lost its worker */
         jzx__crew_rise(seat, sched->workers[i]);
     }
 }

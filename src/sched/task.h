@@ -124,7 +124,8 @@ struct jzx__task {
     struct jzx__node **tail; /* where the next one is linked: &head if there is none */
     struct jzx__link run;    /* link in a run queue */
     uint32_t pending;        /* weight in the private list */
-    uint32_t easy;           /* below this an append needs no second thought: bound, soft limit */
+    uint32_t easy;           /* below this an append needs no second thought: bound, soft limit; 0
+                              * for a task that does not idle in the ordinary place */
     uint8_t place;           /* enum jzx__place */
     bool holds;              /* the owner has the token */
     uint8_t status;          /* the kind's own, as what follows */
@@ -132,7 +133,6 @@ struct jzx__task {
     uint8_t rest;  /* the place where it idles: JZX__IDLE or JZX__ASIDE */
     uint8_t heat;  /* how many long messages in a row it had; from JZX__HEAVY on it is heavy */
     uint8_t stays; /* until when it is not offered, see balance.c; 0: it may be */
-    uint8_t unused;
 };
 
 _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");

@@ -218,9 +218,28 @@ static struct jzx__task *pick_light(struct jzx__worker *me) {
     return task;
 }
 
+/* The next message is measured alone, from now on. */
+static void measure_next(struct jzx__worker *me) {
+    /* relaxed, both: see the fields */
+    jzx__atomic_store_relaxed(&me->tick_at_ns, jzx__clock_now(&me->sched->clock));
+    jzx__atomic_store_relaxed(&me->tick_left, 1u);
+    me->probe_left += me->probe_left == 0;
+    me->is_measured = true;
+}
+
 /* W7 */
 static bool heavy_is_due(const struct jzx__worker *me) {
     return me->heavy.depth != 0 && (last_tick(me) >= me->heavy_after_ns || !light_waits(me));
+}
+
+/* A heavy task if it is due, and nobody else can have it. It is measured: it may be light by now. */
+static struct jzx__task *pick_heavy(struct jzx__worker *me) {
+    if (!heavy_is_due(me) || (light_waits(me) && jzx__balance_offer_heavy(me)))
+        return NULL;
+    struct jzx__task *task = jzx__runq_pop_front(&me->heavy);
+    if (task != NULL && me->sched->worker_count > 1)
+        measure_next(me);
+    return task;
 }
 
 /* The order of ranks; heavy tasks of normal rank have their share of the time of the light ones. */
@@ -228,8 +247,11 @@ static struct jzx__task *pick_in_order(struct jzx__worker *me) {
     struct jzx__task *task = NULL;
     if (JZX_UNLIKELY(me->next_run == 1))
         task = pick_urgent(me);
-    if (task == NULL && JZX_UNLIKELY(me->heavy.depth != 0) && heavy_is_due(me))
-        return jzx__runq_pop_front(&me->heavy);
+    if (task == NULL && JZX_UNLIKELY(me->heavy.depth != 0)) {
+        task = pick_heavy(me);
+        if (task != NULL)
+            return task;
+    }
     if (task == NULL)
         task = pick_light(me);
     if (task == NULL && me->next == NULL && me->ranked[JZX__LOW].depth != 0)
@@ -250,22 +272,26 @@ struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
 /* ---- the tick ---- */
 
 /* Aims at one tick per JZX__TICK_NS: halves or doubles the number of messages between two. After a
- * long one the next messages are measured singly, to see whose they were. */
+ * long one the next messages are measured singly, to see whose they were; now and then some in any
+ * case. Ticks of a single message say nothing about the number. */
 static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
     if (me->probe_left != 0) {
         me->probe_left--;
-        me->tick_every = 1;
     } else if (elapsed_ns > 2 * JZX__TICK_NS) {
         uint64_t wanted = me->tick_every * (uint64_t)JZX__TICK_NS / elapsed_ns;
         me->tick_every = wanted == 0 ? 1 : (uint32_t)wanted;
-        me->probe_left = me->sched->worker_count > 1 ? JZX__PROBE_MSGS : 0;
-        if (me->probe_left != 0)
-            me->tick_every = 1;
-    } else if (elapsed_ns < JZX__TICK_NS / 2 && me->tick_every < JZX__TICK_MSGS_MAX) {
-        me->tick_every *= 2;
+        if (me->sched->worker_count > 1)
+            me->probe_left = JZX__PROBE_MSGS;
+    } else {
+        if (elapsed_ns < JZX__TICK_NS / 2 && me->tick_every < JZX__TICK_MSGS_MAX)
+            me->tick_every *= 2;
+        if (me->sched->worker_count > 1 && me->sample_left-- == 0) {
+            me->sample_left = JZX__SAMPLE_TICKS;
+            me->probe_left = JZX__SAMPLE_MSGS;
+        }
     }
     /* relaxed: see the field */
-    jzx__atomic_store_relaxed(&me->tick_left, me->tick_every);
+    jzx__atomic_store_relaxed(&me->tick_left, me->probe_left != 0 ? 1u : me->tick_every);
 }
 
 /* W4. The first tick of a turn does not know when the turn began, unless every message ticks: it
@@ -322,13 +348,13 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
         me->heavy_after_ns = now + JZX__HEAVY_SHARE * elapsed; /* W7 */
     }
     if (task->rank == JZX__NORMAL && task->bound != JZX__BOUND_CALLER)
-        task->rest = jzx__task_is_heavy(task) ? JZX__ASIDE : JZX__IDLE;
+        jzx__task_set_rest(task, jzx__task_is_heavy(task) ? JZX__ASIDE : JZX__IDLE);
 }
 
 void jzx__worker_tick(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     uint64_t elapsed = now - last_tick(me);
-    bool single = me->tick_every == 1;
+    bool single = me->tick_every == 1 || me->is_measured;
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
     watch_turn(me, now, elapsed, single);
@@ -344,6 +370,7 @@ void jzx__worker_tick(struct jzx__worker *me) {
     if (me->sched->worker_count > 1)
         jzx__balance_tick(me, now, elapsed);
     me->crossed_in_tick = 0;
+    me->is_measured = me->probe_left != 0;
 }
 
 bool jzx__worker_turn_spent(struct jzx__worker *me) {

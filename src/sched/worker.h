@@ -64,11 +64,13 @@
 #define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
 #define JZX__FENCE_NS 2500000u
-#define JZX__HEAVY_NS 10000u /* a message that takes longer is a long one */
-#define JZX__LIGHT_NS 5000u  /* one that takes less makes its task light again */
-#define JZX__HEAVY 2u        /* long messages in a row that make a task heavy */
-#define JZX__HEAVY_SHARE 7u  /* times the length of a heavy turn that light tasks get after it */
-#define JZX__PROBE_MSGS 64u  /* messages that are measured singly after a long tick */
+#define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
+#define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
+#define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
+#define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it */
+#define JZX__PROBE_MSGS 64u   /* messages that are measured singly after a long tick */
+#define JZX__SAMPLE_TICKS 16u /* ticks between two samples of */
+#define JZX__SAMPLE_MSGS 16u  /* messages that are measured singly in any case */
 
 /* turn_flags */
 #define JZX__TURN_OVER 1u   /* it ends after this message */
@@ -119,8 +121,6 @@ struct jzx__balance {
     uint64_t sample_at_ns;  /* when that was */
     const void *oldest;     /* the oldest spawned task */
     uint64_t oldest_at_ns;  /* since when it is */
-    const void *next_seen;  /* the task in the next-slot */
-    uint64_t next_at_ns;    /* since when it is */
     uint32_t overdue_ticks; /* ticks in a row that found somebody waiting for too long */
     uint32_t global_ticks;  /* ticks in a row that found the global queue not empty */
 
@@ -174,29 +174,30 @@ struct jzx__worker {
     struct jzx__task *next; /* the next-slot */
     struct jzx__runq spawned;
     struct jzx__runq woken;
-    uint32_t next_left;      /* turns in a row that the next-slot still has */
-    uint32_t next_run;       /* what that is set to: 1 while others go first */
-    uint32_t tick_left;      /* messages until the next tick */
-    uint32_t tick_every;     /* messages between two ticks; adapts to JZX__TICK_NS */
-    uint32_t turn_flags;     /* JZX__TURN_*: of the current turn */
-    bool alternate;          /* W2 is in force */
-    bool woken_last;         /* while it is: whose turn it was */
-    bool run_oldest;         /* W3 is due */
-    bool overdue_last;       /* W8: whose turn it was */
-    bool overdue;            /* W8: some queue is */
-    bool woke;               /* K5: it was asleep, and has not looked for more work since */
-    uint64_t pass_handled;   /* messages of the current pass, not yet in the counters */
-    uint64_t woken_served;   /* woken tasks run so far */
-    uint64_t woken_seen;     /* its value at the last tick */
-    uint64_t passed_ns;      /* how long woken tasks have been passed over */
-    uint64_t oldest_ns;      /* time since W3 was due last */
-    uint64_t fence_ns;       /* time since the fences were looked at */
-    uint64_t turn_asked_ns;  /* when it was asked first */
-    uint64_t turn_began_ns;  /* as far as its ticks know */
-    uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
+    uint32_t next_left;                 /* turns in a row that the next-slot still has */
+    uint32_t next_run;                  /* what that is set to: 1 while others go first */
+    uint32_t tick_left;                 /* messages until the next tick */
+    uint32_t tick_every;                /* messages between two ticks; adapts to JZX__TICK_NS */
+    uint32_t turn_flags;                /* JZX__TURN_*: of the current turn */
+    bool alternate;                     /* W2 is in force */
+    bool woken_last;                    /* while it is: whose turn it was */
+    bool run_oldest;                    /* W3 is due */
+    bool overdue_last;                  /* W8: whose turn it was */
+    bool overdue;                       /* W8: some queue is */
+    bool is_measured;                   /* the next tick comes one message after the last */
+    uint64_t pass_handled;              /* messages of the current pass, not yet in the counters */
+    uint64_t woken_served;              /* woken tasks run so far */
+    uint64_t woken_seen;                /* its value at the last tick */
+    uint64_t passed_ns;                 /* how long woken tasks have been passed over */
+    uint64_t oldest_ns;                 /* time since W3 was due last */
+    uint64_t fence_ns;                  /* time since the fences were looked at */
+    uint64_t turn_asked_ns;             /* when it was asked first */
+    uint64_t turn_began_ns;             /* as far as its ticks know */
+    uint64_t heavy_after_ns;            /* W7: when the next heavy task may run beside light ones */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     void *turn;                         /* the layer above's: the cleanup that runs, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
+    uint32_t sample_left;               /* ticks until the next sample */
     uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
     uint32_t index;
     struct jzx__slab slab;
@@ -223,6 +224,15 @@ static inline struct jzx__task *jzx__worker_current(const struct jzx__worker *me
     (void)me;
     /* relaxed: only this thread writes it */
     return jzx__atomic_load_relaxed(&jzx__seat_of_thread->task);
+}
+
+/* Says where the task idles, and with it how many nodes may wait before an append must think. */
+static inline void jzx__task_set_rest(struct jzx__task *task, enum jzx__place rest) {
+    /* relaxed: never changes in a life */
+    uint32_t cap = jzx__atomic_load_relaxed(&task->cap);
+    uint32_t easy = cap < JZX__SOFT_LIMIT - 1 ? cap : JZX__SOFT_LIMIT - 1;
+    task->rest = (uint8_t)rest;
+    task->easy = rest == JZX__IDLE ? easy : 0;
 }
 
 static inline bool jzx__task_is_heavy(const struct jzx__task *task) {
