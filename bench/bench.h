@@ -18,13 +18,30 @@
 /* Messages that a producer sends before it lets others run. */
 #define BENCH_BATCH 64u
 
-enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_ALLOCATIONS };
+/* States that different workers write stand apart, by the pair of cache lines that is fetched. */
+#define BENCH_APART _Alignas(128)
+
+enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_ALLOCATIONS, BENCH_SWITCHES };
+
+/* In which table a row is, and with how many workers it can run. With several workers its actors
+ * share nothing that changes but what they send; what they count is added up after the run. */
+enum bench_kind {
+    BENCH_ONE,     /* one worker only */
+    BENCH_BOTH,    /* in both tables */
+    BENCH_WORKERS, /* in the table of several workers, compared with fewer */
+    BENCH_HELD,    /* likewise, but held out: nothing may be tuned by it */
+    BENCH_SEVERAL, /* in that table; two workers at least, compared with a floor or nothing */
+};
+
+#define BENCH_NOTES_MAX 8u
 
 /* What one run measured. */
 struct bench_run {
     double seconds;
     uint64_t ops;
-    double amount; /* bytes or allocations of all operations; unused if the unit is BENCH_NS */
+    double amount; /* of all operations, in the row's unit; unused if that is BENCH_NS */
+    double notes[BENCH_NOTES_MAX]; /* what struct bench names */
+    uint64_t handovers;            /* of workers, from threads that did not come back in time */
 };
 
 struct bench {
@@ -33,18 +50,25 @@ struct bench {
     const char *checked; /* what every run compares before it returns */
     const char *batch;   /* how much a sender sends before it lets others run */
     const char *const *shows; /* ids of requirements, by JZX_BENCH_SHOWS; NULL: none */
+    const char *const *notes; /* names of further figures, up to a NULL; NULL: none */
+    enum bench_kind kind;
 
     /* Runs the row with its own actors on a new loop. size is the row's own measure: see size. */
     void (*run)(jzx_loop *loop, uint64_t size, struct bench_run *run);
+    /* What the side with one worker runs if that is not the same; else NULL. */
+    void (*alone)(jzx_loop *loop, uint64_t size, struct bench_run *run);
     uint64_t size;            /* so that a run takes 50 to 150 ms */
-    const jzx_config *config; /* of the loop; NULL: the defaults */
-    uint32_t foreign_threads; /* beside the one that drives the loop */
+    uint64_t size_min;        /* the least that makes sense */
+    const jzx_config *config; /* of the loop, its workers aside; NULL: the defaults */
+    uint32_t foreign_threads; /* beside those that drive the loop */
     uint32_t payload;         /* bytes a message */
 
     enum bench_unit unit;
     const char *floor_row; /* of the floor program, run with the same size; NULL: no floor */
     double aim;            /* units an operation, at most; negative: none */
-    double ratio_limit;    /* times the floor, at most; 0: none */
+    double aim_2;          /* likewise with two workers, if the row is in both tables; 0: none */
+    double ratio_limit;    /* times the floor, or what runs alone, at most; 0: none */
+    double speedup_min;    /* by the second worker on a second CPU, at least; 0: none */
 };
 
 /* Names the requirements that the benchmark of this file shows. Alone on its line: it is also read
@@ -63,26 +87,52 @@ __attribute__((noreturn, cold, format(printf, 1, 2))) void bench_fail(const char
 void bench_check_equal(uint64_t is, uint64_t should_be, const char *what, const char *file,
                        int line);
 
-/* Monotonic seconds. */
+/* Monotonic time. */
 double bench_now(void);
+uint64_t bench_now_ns(void);
+
+/* Waits until that time without sleeping. */
+void bench_spin_until(uint64_t ns);
+
+/* Computes for about so many microseconds. Steps are counted, no clock is read: what the machine
+ * does beside it does not count as work. Equal arguments give equal results. */
+uint64_t bench_compute(uint64_t value, uint32_t us);
+
+/* Least first. */
+void bench_sort(double *values, unsigned count);
+
+/* CPUs that this process may use. */
+unsigned bench_cpus(void);
 
 /* Moves the calling thread to any CPU but that one, if there is another. */
 void bench_leave_cpu(int cpu);
 
 /* ---- what the actors of all rows use ---- */
 
-static inline jzx_actor_id bench_spawn(jzx_loop *loop, jzx_behavior_fn behavior, void *state) {
+static inline jzx_actor_id bench_spawn_at(jzx_loop *loop, jzx_behavior_fn behavior, void *state,
+                                          uint16_t place) {
     jzx_actor_id id = JZX_NOBODY;
-    jzx_spawn_opts opts = JZX_SPAWN_OPTS(.behavior = behavior, .state = state);
+    jzx_spawn_opts opts = JZX_SPAWN_OPTS(.behavior = behavior, .state = state, .place = place);
     BENCH_CHECK(jzx_spawn(loop, &opts, &id) == JZX_OK);
     return id;
+}
+
+static inline jzx_actor_id bench_spawn(jzx_loop *loop, jzx_behavior_fn behavior, void *state) {
+    return bench_spawn_at(loop, behavior, state, JZX_PLACE_ANY);
 }
 
 /* The message that sets an actor going; from nobody. */
 void bench_start(jzx_loop *loop, jzx_actor_id to, uint32_t tag, uint64_t value);
 
-/* Runs until nothing is ready, as the floor does. */
+/* Runs until every actor has ended, or until one of them has called bench_finish. */
+void bench_run_to_end(jzx_loop *loop);
+void bench_finish(jzx_context *ctx);
+
+/* Runs until nothing is ready: one worker only. */
 void bench_run_until_quiet(jzx_loop *loop);
+
+/* The counters of the loop. */
+jzx_stats bench_stats(jzx_loop *loop);
 
 static inline uint64_t bench_value(const jzx_message *msg) {
     uint64_t value;
@@ -106,17 +156,28 @@ static inline bool bench_offer(jzx_context *ctx, jzx_actor_id to, uint32_t tag, 
     return false;
 }
 
-/* An actor that adds up what it is sent: its state is a uint64_t. */
+/* An actor that adds up what it is sent, and ends when it has what was expected. */
+struct bench_counter {
+    BENCH_APART uint64_t sum;
+    uint64_t expected;
+};
 jzx_behavior_result bench_count(jzx_context *ctx, const jzx_message *msg);
 
-/* An actor that sends the value 1 left times: BENCH_BATCH of them, then a message to itself. */
+/* An actor that sends the value 1 left times, BENCH_BATCH of them and then a message to itself, and
+ * ends. */
 struct bench_producer {
-    jzx_actor_id to;
+    BENCH_APART jzx_actor_id to;
     uint64_t left;
 };
 jzx_behavior_result bench_produce(jzx_context *ctx, const jzx_message *msg);
 
-/* ---- the rows, in the order of the table ---- */
+/* An actor that waits for so many messages of others that are done, then ends the run. */
+struct bench_judge {
+    BENCH_APART uint64_t missing;
+};
+jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
+
+/* ---- the rows, in the order of the tables ---- */
 
 #define BENCH_MAP(X)                                                                               \
     X(pingpong)                                                                                    \
@@ -133,7 +194,24 @@ jzx_behavior_result bench_produce(jzx_context *ctx, const jzx_message *msg);
     X(foreign)                                                                                     \
     X(foreign_2)                                                                                   \
     X(allocations_message)                                                                         \
-    X(allocations_spawn)
+    X(allocations_spawn)                                                                           \
+    X(pairs)                                                                                       \
+    X(tasks)                                                                                       \
+    X(pipeline)                                                                                    \
+    X(mixed_tasks)                                                                                 \
+    X(mixed_chatty)                                                                                \
+    X(phases)                                                                                      \
+    X(late_known)                                                                                  \
+    X(late_new)                                                                                    \
+    X(cross)                                                                                       \
+    X(wake)                                                                                        \
+    X(wake_slept)                                                                                  \
+    X(idle)                                                                                        \
+    X(pairs4)                                                                                      \
+    X(groups)                                                                                      \
+    X(tree50)                                                                                      \
+    X(prodn)                                                                                       \
+    X(scatter)
 
 #define BENCH_DECLARE(name) extern const struct bench bench_##name;
 BENCH_MAP(BENCH_DECLARE)

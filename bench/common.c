@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Steps of bench_compute in a microsecond of the machine for which the aims were written. */
+#define STEPS_PER_US 590u
+
 void bench_fail(const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -33,6 +36,43 @@ double bench_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+uint64_t bench_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void bench_spin_until(uint64_t ns) {
+    while (bench_now_ns() < ns) {
+    }
+}
+
+/* Each step waits for the one before, and the compiler may not look through it. */
+uint64_t bench_compute(uint64_t value, uint32_t us) {
+    for (uint32_t i = 0; i < us * STEPS_PER_US; i++) {
+        value ^= value << 13;
+        value ^= value >> 7;
+        value ^= value << 17;
+        __asm__ volatile("" : "+r"(value));
+    }
+    return value;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+void bench_sort(double *values, unsigned count) {
+    qsort(values, count, sizeof values[0], compare_doubles);
+}
+
+unsigned bench_cpus(void) {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? (unsigned)CPU_COUNT(&allowed) : 1;
+}
+
 void bench_leave_cpu(int cpu) {
     cpu_set_t others;
     CPU_ZERO(&others);
@@ -47,14 +87,28 @@ void bench_start(jzx_loop *loop, jzx_actor_id to, uint32_t tag, uint64_t value) 
     BENCH_CHECK(jzx_send(loop, to, JZX_NOBODY, &value, sizeof value, tag) == JZX_OK);
 }
 
+void bench_run_to_end(jzx_loop *loop) {
+    BENCH_CHECK(jzx_loop_run(loop) == JZX_OK);
+}
+
+void bench_finish(jzx_context *ctx) {
+    BENCH_CHECK(jzx_loop_request_stop(ctx->loop) == JZX_OK);
+}
+
 void bench_run_until_quiet(jzx_loop *loop) {
     BENCH_CHECK(jzx_loop_step(loop, JZX_NEVER) == JZX_OK);
 }
 
+jzx_stats bench_stats(jzx_loop *loop) {
+    jzx_stats stats = {.size = sizeof stats};
+    BENCH_CHECK(jzx_loop_stats(loop, &stats) == JZX_OK);
+    return stats;
+}
+
 jzx_behavior_result bench_count(jzx_context *ctx, const jzx_message *msg) {
-    uint64_t *sum = ctx->state;
-    *sum += bench_value(msg);
-    return JZX_BEHAVIOR_OK;
+    struct bench_counter *self = ctx->state;
+    self->sum += bench_value(msg);
+    return self->sum == self->expected ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
 /* Whatever it is sent means "go on": the start, its own message, room in a mailbox that was full.
@@ -66,7 +120,16 @@ jzx_behavior_result bench_produce(jzx_context *ctx, const jzx_message *msg) {
         if (!bench_offer(ctx, self->to, 0, 1))
             return JZX_BEHAVIOR_OK;
     }
-    if (self->left != 0)
-        bench_send(ctx, ctx->self, 0, 0);
+    if (self->left == 0)
+        return JZX_BEHAVIOR_STOP;
+    bench_send(ctx, ctx->self, 0, 0);
+    return JZX_BEHAVIOR_OK;
+}
+
+jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg) {
+    struct bench_judge *self = ctx->state;
+    (void)msg;
+    if (--self->missing == 0)
+        bench_finish(ctx);
     return JZX_BEHAVIOR_OK;
 }

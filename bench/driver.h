@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the driver: measuring a row in pairs of runs, and printing what came out. */
+/* The parts of the driver: what is to be compared, measuring a row in runs that take turns, and
+ * printing what came out. */
 #ifndef JZX_BENCH_DRIVER_H
 #define JZX_BENCH_DRIVER_H
 
@@ -10,6 +11,39 @@
 #define PAIRS_MIN 1u
 #define PAIRS_MAX 999u
 #define PAIRS_DEFAULT 15u
+#define PAIRS_TO_DECIDE 9u /* with fewer a ratio decides nothing */
+
+/* Times the figure with fewer workers, for rows that have no limit of their own. */
+#define SLOWDOWN_MAX 1.2
+
+#define SIDES_MAX 4u
+#define ANY_CPU (-1)
+
+/* ---- options ---- */
+
+enum mode {
+    MODE_FLOOR,   /* one worker against the floor */
+    MODE_WORKERS, /* some workers against fewer */
+    MODE_BALANCE, /* the same with every setting of config.balance */
+    MODE_PROFILE, /* once, in this process */
+};
+
+struct options {
+    enum mode mode;
+    bool json;
+    bool small; /* sizes at which the figures mean nothing */
+    unsigned pairs;
+    int cpu;          /* of runs with one worker, in MODE_FLOOR */
+    uint32_t workers; /* 1 in MODE_FLOOR */
+    uint32_t against; /* workers of the other side */
+    jzx_balance balance;
+    const struct bench *const *selected; /* up to a NULL */
+};
+
+/* Wrong use ends the process. The answer is valid until the next call. */
+const struct options *options_parse(char **args);
+
+/* ---- measuring ---- */
 
 /* A distribution: what is left of many runs. */
 struct spread {
@@ -19,44 +53,74 @@ struct spread {
     double max;
 };
 
+/* What one side of a comparison runs. */
+struct setup {
+    bool floor; /* the floor's row; the rest is about ours */
+    bool alone; /* what the row runs alone */
+    uint32_t workers;
+    jzx_balance balance;
+    uint64_t size;
+    int cpu; /* ANY_CPU: all that we may use */
+};
+
 struct side {
-    uint64_t ops;          /* of one run */
-    struct spread seconds; /* of one run */
-    struct spread figure;  /* the row's unit for one operation */
+    struct setup setup;
+    uint64_t ops;                  /* of one run */
+    struct spread seconds;         /* of one run */
+    struct spread figure;          /* the row's unit for one operation */
+    struct spread ratio;           /* to the reference, pair by pair */
+    double notes[BENCH_NOTES_MAX]; /* medians */
+    uint64_t handovers;            /* of all runs: the machine, or the row, held threads up */
 };
 
 struct measured {
     const struct bench *bench;
     bool failed; /* a run was wrong: nothing below is set */
     unsigned pairs;
-    struct side jzx;
-    struct side floor;   /* if the row has one */
-    struct spread ratio; /* of the pairs, likewise */
+    bool has_reference; /* the last side: the others are compared with it */
+    unsigned count;     /* of sides */
+    struct side sides[SIDES_MAX];
 };
 
-/* Runs a row in pairs (ours, floor, ours, floor, ...), each run in a new process on that CPU. */
-void measure(const struct bench *bench, unsigned pairs, int cpu, struct measured *measured);
+/* Runs the sides of a row in turn (first, second, first, second, ...), each run in a new
+ * process. */
+void measure(const struct bench *bench, const struct options *options, struct measured *measured);
 
 /* Runs our side of a row once, in this process. */
-void run_here(const struct bench *bench, struct bench_run *run);
+void run_here(const struct bench *bench, const struct setup *setup, struct bench_run *run);
 
-/* The middle and the quartiles of count values, which are sorted for that. */
-struct spread spread_of(double *values, unsigned count);
+/* The size for these options. */
+uint64_t size_of(const struct bench *bench, const struct options *options);
 
-static inline bool has_floor(const struct measured *measured) {
-    return measured->bench->floor_row != NULL;
-}
+/* ---- verdicts ---- */
+
+/* What the first side must keep; negative: nothing. */
+struct limits {
+    double aim;
+    double ratio;
+};
+
+struct limits limits_of(const struct measured *measured);
 
 /* Which of its limits the row keeps. A row without one keeps it. */
 bool keeps_aim(const struct measured *measured);
 bool keeps_ratio(const struct measured *measured);
 
-/* "ns", "bytes" or "allocations". */
+/* ---- printing ---- */
+
+/* "ns", "bytes", "allocations" or "switches"; "adaptive", "eager" or "none". */
 const char *unit_name(enum bench_unit unit);
+const char *balance_name(jzx_balance balance);
+
+/* Of the row's mailboxes. */
+uint32_t cap_of(const struct bench *bench);
+
+/* "ok", or which limits are missed. */
+const char *verdict_of(const struct measured *measured);
 
 /* The table: lines about where and how, the head, then a line for each row as it is done. */
-void print_head(FILE *out, unsigned pairs, int cpu);
-void print_row(FILE *out, const struct measured *measured);
+void print_head(FILE *out, const struct options *options);
+void print_row(FILE *out, const struct options *options, const struct measured *measured);
 
 /* One object for each side. */
 void print_json(FILE *out, const struct measured *measured);

@@ -10,7 +10,7 @@ struct driver {
 };
 
 static jzx_actor_id ids[ACTORS];
-static uint64_t sums[ACTORS];
+static struct bench_counter counters[ACTORS];
 
 static jzx_behavior_result fork_out(jzx_context *ctx, const jzx_message *msg) {
     struct driver *self = ctx->state;
@@ -21,23 +21,26 @@ static jzx_behavior_result fork_out(jzx_context *ctx, const jzx_message *msg) {
         if (++self->next == ACTORS)
             self->next = 0;
     }
-    if (self->left != 0)
-        bench_send(ctx, ctx->self, 0, 0);
+    if (self->left == 0)
+        return JZX_BEHAVIOR_STOP;
+    bench_send(ctx, ctx->self, 0, 0);
     return JZX_BEHAVIOR_OK;
 }
 
 static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
-    for (int i = 0; i < ACTORS; i++)
-        ids[i] = bench_spawn(loop, bench_count, &sums[i]);
+    for (int i = 0; i < ACTORS; i++) {
+        counters[i] = (struct bench_counter){.expected = size};
+        ids[i] = bench_spawn(loop, bench_count, &counters[i]);
+    }
     struct driver driver = {.left = ACTORS * size};
     jzx_actor_id id = bench_spawn(loop, fork_out, &driver);
     double start = bench_now();
     bench_start(loop, id, 0, 0);
-    bench_run_until_quiet(loop);
+    bench_run_to_end(loop);
     run->seconds = bench_now() - start;
     run->ops = ACTORS * size;
     for (int i = 0; i < ACTORS; i++)
-        BENCH_CHECK_EQUAL(sums[i], size);
+        BENCH_CHECK_EQUAL(counters[i].sum, size);
 }
 
 const struct bench bench_forkjoin = {
@@ -45,10 +48,12 @@ const struct bench bench_forkjoin = {
     .op = "message",
     .checked = "sum at each actor",
     .batch = "64",
+    .kind = BENCH_BOTH,
     .run = run,
     .size = 100000,
     .payload = 8,
     .floor_row = "forkjoin",
     .aim = 14,
+    .aim_2 = 14,
     .ratio_limit = 2,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Running. Every run is a process of its own, so that no run inherits a heap, and both sides of a
- * pair are on one CPU, one right after the other, so that both meet the same phase of a noisy
- * machine. */
+/* Running. Every run is a process of its own, so that no run inherits a heap, and the sides of a
+ * pair come one right after the other, with one worker on one and the same CPU, so that they meet
+ * the same phase of a noisy machine. */
 #include "driver.h"
 
 #include <errno.h>
@@ -14,39 +14,59 @@
 /* A run that takes longer than this is stuck. */
 #define RUN_SECONDS_MAX 60u
 
+/* Of the sizes, with --small. */
+#define SMALL_SHARE 100u
+
 /* ---- the child ---- */
 
 static void prepare_child(int cpu) {
+    alarm(RUN_SECONDS_MAX); /* also bounds the program that replaces this one */
+    if (cpu == ANY_CPU)
+        return;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)cpu, &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0)
         bench_fail("cannot run on CPU %d: %s", cpu, strerror(errno));
-    alarm(RUN_SECONDS_MAX); /* also bounds the program that replaces this one */
 }
 
-void run_here(const struct bench *bench, struct bench_run *run) {
-    jzx_loop *loop = jzx_loop_create(bench->config);
+void run_here(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
+    jzx_config config;
+    jzx_config_init(&config);
+    if (bench->config != NULL)
+        config = *bench->config;
+    config.workers = setup->workers;
+    config.balance = setup->balance;
+    config.log.level = JZX_LOG_ERROR; /* stalls are counted, and shown with the row */
+    jzx_loop *loop = jzx_loop_create(&config);
     BENCH_CHECK(loop != NULL);
-    bench->run(loop, bench->size, run);
+    BENCH_CHECK_EQUAL(jzx_loop_workers(loop), setup->workers);
+    if (setup->alone)
+        bench->alone(loop, setup->size, run);
+    else
+        bench->run(loop, setup->size, run);
+    run->handovers = bench_stats(loop).handovers;
     BENCH_CHECK(jzx_loop_destroy(loop) == JZX_OK);
 }
 
-static void run_jzx(const struct bench *bench) {
+static void run_jzx(const struct bench *bench, const struct setup *setup) {
     struct bench_run run = {0};
-    run_here(bench, &run);
-    printf("%.9f %llu %.1f\n", run.seconds, (unsigned long long)run.ops, run.amount);
+    run_here(bench, setup, &run);
+    printf("%.9f %llu %.1f %llu", run.seconds, (unsigned long long)run.ops, run.amount,
+           (unsigned long long)run.handovers);
+    for (unsigned i = 0; i < BENCH_NOTES_MAX; i++)
+        printf(" %.6f", run.notes[i]);
     exit(fflush(stdout) == 0 ? 0 : 1);
 }
 
-static void run_floor(const struct bench *bench) {
+static void run_floor(const struct bench *bench, const struct setup *setup) {
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path - sizeof "floor");
     BENCH_CHECK(len > 0);
     path[len] = '\0';
     memcpy(strrchr(path, '/') + 1, "floor", sizeof "floor");
     char size[32];
-    snprintf(size, sizeof size, "%llu", (unsigned long long)bench->size);
+    snprintf(size, sizeof size, "%llu", (unsigned long long)setup->size);
     execl(path, "floor", bench->floor_row, size, (char *)NULL);
     bench_fail("cannot run %s: %s", path, strerror(errno));
 }
@@ -70,8 +90,27 @@ static bool await_child(pid_t child, const char *name, const char *peer) {
     return false;
 }
 
+/* What a child printed. The floor has neither handovers nor notes. */
+static bool read_run(int fd, struct bench_run *run) {
+    FILE *answer = fdopen(fd, "r");
+    if (answer == NULL)
+        bench_fail("fdopen: %s", strerror(errno));
+    unsigned long long ops = 0;
+    bool read = fscanf(answer, "%lf %llu %lf", &run->seconds, &ops, &run->amount) == 3;
+    run->ops = ops;
+    unsigned long long handovers = 0;
+    if (fscanf(answer, "%llu", &handovers) == 1)
+        run->handovers = handovers;
+    for (unsigned i = 0; i < BENCH_NOTES_MAX; i++) {
+        if (fscanf(answer, "%lf", &run->notes[i]) != 1)
+            run->notes[i] = 0;
+    }
+    fclose(answer);
+    return read && ops != 0;
+}
+
 /* One run in a new process. False if it failed, which it has said. */
-static bool run_once(const struct bench *bench, bool floor, int cpu, struct bench_run *run) {
+static bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     int fds[2];
     fflush(NULL); /* or the child would print it again */
     if (pipe(fds) != 0)
@@ -80,33 +119,21 @@ static bool run_once(const struct bench *bench, bool floor, int cpu, struct benc
     if (child < 0)
         bench_fail("fork: %s", strerror(errno));
     if (child == 0) {
-        prepare_child(cpu);
+        prepare_child(setup->cpu);
         dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
         close(fds[1]);
-        if (floor)
-            run_floor(bench);
+        if (setup->floor)
+            run_floor(bench, setup);
         else
-            run_jzx(bench);
+            run_jzx(bench, setup);
     }
     close(fds[1]);
-    FILE *answer = fdopen(fds[0], "r");
-    if (answer == NULL)
-        bench_fail("fdopen: %s", strerror(errno));
-    unsigned long long ops = 0;
-    bool read = fscanf(answer, "%lf %llu %lf", &run->seconds, &ops, &run->amount) == 3;
-    run->ops = ops;
-    fclose(answer);
-    return await_child(child, bench->name, floor ? "floor" : "jzx") && read && ops != 0;
+    bool read = read_run(fds[0], run);
+    return await_child(child, bench->name, setup->floor ? "floor" : "jzx") && read;
 }
 
 /* ---- figures ---- */
-
-static int compare_doubles(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
 
 static double quantile(const double *sorted, unsigned count, double fraction) {
     double place = fraction * (double)(count - 1);
@@ -115,8 +142,8 @@ static double quantile(const double *sorted, unsigned count, double fraction) {
     return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
 }
 
-struct spread spread_of(double *values, unsigned count) {
-    qsort(values, count, sizeof values[0], compare_doubles);
+static struct spread spread_of(double *values, unsigned count) {
+    bench_sort(values, count);
     return (struct spread){.median = quantile(values, count, 0.5),
                            .q1 = quantile(values, count, 0.25),
                            .q3 = quantile(values, count, 0.75),
@@ -128,57 +155,130 @@ static double figure_of(const struct bench *bench, const struct bench_run *run) 
     return amount / (double)run->ops;
 }
 
+/* The runs of one side. */
 struct samples {
     double seconds[PAIRS_MAX];
     double figures[PAIRS_MAX];
+    double ratios[PAIRS_MAX];
+    double notes[BENCH_NOTES_MAX][PAIRS_MAX];
+    uint64_t ops;
+    uint64_t handovers;
 };
 
-static struct side side_of(struct samples *samples, unsigned pairs, uint64_t ops) {
-    return (struct side){.ops = ops,
-                         .seconds = spread_of(samples->seconds, pairs),
-                         .figure = spread_of(samples->figures, pairs)};
+static void add_run(struct samples *samples, unsigned i, const struct bench *bench,
+                    const struct bench_run *run) {
+    samples->seconds[i] = run->seconds;
+    samples->figures[i] = figure_of(bench, run);
+    for (unsigned note = 0; note < BENCH_NOTES_MAX; note++)
+        samples->notes[note][i] = run->notes[note];
+    samples->ops = run->ops;
+    samples->handovers = (i == 0 ? 0 : samples->handovers) + run->handovers;
 }
 
-/* The floor's share of pair i is missing if the row has no floor. */
-void measure(const struct bench *bench, unsigned pairs, int cpu, struct measured *measured) {
-    static struct samples jzx;
-    static struct samples floor;
-    static double ratios[PAIRS_MAX];
-    struct bench_run ours = {0};
-    struct bench_run theirs = {0};
-    *measured = (struct measured){.bench = bench, .pairs = pairs};
-    for (unsigned i = 0; i < pairs; i++) {
-        bool good = run_once(bench, false, cpu, &ours);
-        if (good && has_floor(measured))
-            good = run_once(bench, true, cpu, &theirs);
-        if (!good) {
-            measured->failed = true;
-            return;
-        }
-        jzx.seconds[i] = ours.seconds;
-        jzx.figures[i] = figure_of(bench, &ours);
-        if (has_floor(measured)) {
-            floor.seconds[i] = theirs.seconds;
-            floor.figures[i] = figure_of(bench, &theirs);
-            ratios[i] = jzx.figures[i] / floor.figures[i];
-        }
-    }
-    measured->jzx = side_of(&jzx, pairs, ours.ops);
-    if (has_floor(measured)) {
-        measured->floor = side_of(&floor, pairs, theirs.ops);
-        measured->ratio = spread_of(ratios, pairs);
-    }
+static void finish_side(struct side *side, struct samples *samples, unsigned pairs) {
+    side->ops = samples->ops;
+    side->handovers = samples->handovers;
+    side->seconds = spread_of(samples->seconds, pairs);
+    side->figure = spread_of(samples->figures, pairs);
+    side->ratio = spread_of(samples->ratios, pairs);
+    for (unsigned note = 0; note < BENCH_NOTES_MAX; note++)
+        side->notes[note] = spread_of(samples->notes[note], pairs).median;
 }
 
-/* Of allocations not one is allowed, so there the worst run counts, and not the middle. */
-bool keeps_aim(const struct measured *measured) {
+/* ---- what is compared ---- */
+
+uint64_t size_of(const struct bench *bench, const struct options *options) {
+    uint64_t size_min = bench->size_min != 0 ? bench->size_min : 1;
+    uint64_t size = options->small ? bench->size / SMALL_SHARE : bench->size;
+    return size > size_min ? size : size_min;
+}
+
+static struct side *add_side(struct measured *measured, struct setup setup) {
+    struct side *side = &measured->sides[measured->count++];
+    side->setup = setup;
+    return side;
+}
+
+static void set_sides(struct measured *measured, const struct options *options) {
     const struct bench *bench = measured->bench;
-    const struct spread *figure = &measured->jzx.figure;
-    double value = bench->unit == BENCH_ALLOCATIONS ? figure->max : figure->median;
-    return bench->aim < 0 || value <= bench->aim;
+    struct setup setup = {.workers = options->workers,
+                          .balance = options->balance,
+                          .size = size_of(bench, options),
+                          .cpu = options->mode == MODE_FLOOR ? options->cpu : ANY_CPU};
+    if (options->mode == MODE_BALANCE) {
+        for (setup.balance = JZX_BALANCE_ADAPTIVE; setup.balance < JZX_BALANCE_NONE;
+             setup.balance++)
+            add_side(measured, setup);
+    }
+    add_side(measured, setup);
+    bool with_floor = options->mode == MODE_FLOOR || bench->kind == BENCH_SEVERAL;
+    measured->has_reference = !with_floor || bench->floor_row != NULL;
+    if (with_floor) {
+        setup.floor = true;
+    } else {
+        setup.workers = options->against;
+        setup.alone = setup.workers == 1 && bench->alone != NULL;
+        if (options->mode == MODE_BALANCE)
+            setup.balance = JZX_BALANCE_ADAPTIVE;
+    }
+    if (measured->has_reference)
+        add_side(measured, setup);
+}
+
+void measure(const struct bench *bench, const struct options *options, struct measured *measured) {
+    static struct samples samples[SIDES_MAX];
+    *measured = (struct measured){.bench = bench, .pairs = options->pairs};
+    set_sides(measured, options);
+    unsigned last = measured->count - 1;
+    for (unsigned i = 0; i < options->pairs; i++) {
+        for (unsigned side = 0; side <= last; side++) {
+            struct bench_run run = {0};
+            if (!run_once(bench, &measured->sides[side].setup, &run)) {
+                measured->failed = true;
+                return;
+            }
+            add_run(&samples[side], i, bench, &run);
+        }
+        for (unsigned side = 0; side <= last && measured->has_reference; side++)
+            samples[side].ratios[i] = samples[side].figures[i] / samples[last].figures[i];
+    }
+    for (unsigned side = 0; side <= last; side++)
+        finish_side(&measured->sides[side], &samples[side], options->pairs);
+}
+
+/* ---- verdicts ---- */
+
+/* The aims for two workers, and what a second one must gain, were written for two CPUs. */
+struct limits limits_of(const struct measured *measured) {
+    const struct bench *bench = measured->bench;
+    const struct setup *first = &measured->sides[0].setup;
+    const struct setup *last = &measured->sides[measured->count - 1].setup;
+    bool on_two = first->workers == 2 && first->cpu == ANY_CPU && bench_cpus() >= 2;
+    struct limits limits = {.aim = bench->aim, .ratio = -1};
+    if (first->workers > 1 && bench->kind == BENCH_BOTH)
+        limits.aim = on_two && bench->aim_2 > 0 ? bench->aim_2 : -1;
+    if (!measured->has_reference)
+        return limits;
+    if (last->floor || last->alone)
+        limits.ratio = bench->ratio_limit > 0 ? bench->ratio_limit : -1;
+    else if (on_two && last->workers == 1 && bench->speedup_min > 0)
+        limits.ratio = 1 / bench->speedup_min;
+    else
+        limits.ratio = SLOWDOWN_MAX;
+    return limits;
+}
+
+/* Of allocations and switches not one is allowed, so there the worst run counts, and not the
+ * middle. */
+bool keeps_aim(const struct measured *measured) {
+    enum bench_unit unit = measured->bench->unit;
+    const struct spread *figure = &measured->sides[0].figure;
+    bool none_allowed = unit == BENCH_ALLOCATIONS || unit == BENCH_SWITCHES;
+    double aim = limits_of(measured).aim;
+    return aim < 0 || (none_allowed ? figure->max : figure->median) <= aim;
 }
 
 bool keeps_ratio(const struct measured *measured) {
-    double limit = measured->bench->ratio_limit;
-    return limit <= 0 || measured->ratio.median <= limit;
+    double limit = limits_of(measured).ratio;
+    return limit < 0 || measured->sides[0].ratio.median <= limit;
 }

@@ -19,11 +19,11 @@ static double resident_bytes(void) {
 }
 
 static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
-    uint64_t sum = 0;
+    struct bench_counter counter = {.expected = UINT64_MAX};
     double before = resident_bytes();
     double start = bench_now();
     for (uint64_t i = 0; i < size; i++) {
-        bench_start(loop, bench_spawn(loop, bench_count, &sum), 0, 1);
+        bench_start(loop, bench_spawn(loop, bench_count, &counter), 0, 1);
         if (i % WAVE == WAVE - 1)
             bench_run_until_quiet(loop);
     }
@@ -31,9 +31,8 @@ static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     run->seconds = bench_now() - start;
     run->amount = resident_bytes() - before;
     run->ops = size;
-    BENCH_CHECK_EQUAL(sum, size);
-    jzx_stats stats = {.size = sizeof stats};
-    BENCH_CHECK(jzx_loop_stats(loop, &stats) == JZX_OK);
+    BENCH_CHECK_EQUAL(counter.sum, size);
+    jzx_stats stats = bench_stats(loop);
     BENCH_CHECK_EQUAL(stats.spawned - stats.exited, size);
 }
 

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* Two actors, one message that goes back and forth: the cost of a send and a turn with one
- * message. */
+ * message. And many such pairs that know nothing of each other, for several workers. */
 #include "bench.h"
 
 JZX_BENCH_SHOWS("E62");
 
+#define PAIRS 50u
+#define PAIRS_FEW 4u
+
 enum { START, PING, PONG };
 
 struct player {
-    jzx_actor_id peer;
+    BENCH_APART jzx_actor_id peer;
     uint64_t left;
     uint64_t received;
 };
+
+static struct player firsts[PAIRS];
+static struct player seconds[PAIRS];
 
 static jzx_behavior_result ping(jzx_context *ctx, const jzx_message *msg) {
     struct player *self = ctx->state;
     if (msg->tag == PONG)
         self->received++;
-    if (self->left != 0) {
-        self->left--;
-        bench_send(ctx, self->peer, PING, 0);
-    }
+    if (self->left == 0)
+        return JZX_BEHAVIOR_STOP;
+    self->left--;
+    bench_send(ctx, self->peer, PING, 0);
     return JZX_BEHAVIOR_OK;
 }
 
@@ -28,20 +34,41 @@ static jzx_behavior_result pong(jzx_context *ctx, const jzx_message *msg) {
     struct player *self = ctx->state;
     self->received++;
     bench_send(ctx, msg->sender, PONG, 0);
-    return JZX_BEHAVIOR_OK;
+    return --self->left == 0 ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
-static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
-    struct player second = {0};
-    struct player first = {.peer = bench_spawn(loop, pong, &second), .left = size};
-    jzx_actor_id id = bench_spawn(loop, ping, &first);
+/* size is of all pairs together. */
+static void run_pairs(jzx_loop *loop, unsigned pairs, uint64_t size, struct bench_run *run) {
+    jzx_actor_id ids[PAIRS];
+    uint64_t each = size / pairs;
+    BENCH_CHECK(each > 0);
+    for (unsigned i = 0; i < pairs; i++) {
+        seconds[i] = (struct player){.left = each};
+        firsts[i] = (struct player){.peer = bench_spawn(loop, pong, &seconds[i]), .left = each};
+        ids[i] = bench_spawn(loop, ping, &firsts[i]);
+    }
     double start = bench_now();
-    bench_start(loop, id, START, 0);
-    bench_run_until_quiet(loop);
+    for (unsigned i = 0; i < pairs; i++)
+        bench_start(loop, ids[i], START, 0);
+    bench_run_to_end(loop);
     run->seconds = bench_now() - start;
-    run->ops = 2 * size;
-    BENCH_CHECK_EQUAL(second.received, size);
-    BENCH_CHECK_EQUAL(first.received, size);
+    run->ops = 2 * pairs * each;
+    for (unsigned i = 0; i < pairs; i++) {
+        BENCH_CHECK_EQUAL(seconds[i].received, each);
+        BENCH_CHECK_EQUAL(firsts[i].received, each);
+    }
+}
+
+static void run_one(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    run_pairs(loop, 1, size, run);
+}
+
+static void run_many(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    run_pairs(loop, PAIRS, size, run);
+}
+
+static void run_few(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    run_pairs(loop, PAIRS_FEW, size, run);
 }
 
 const struct bench bench_pingpong = {
@@ -50,10 +77,37 @@ const struct bench bench_pingpong = {
     .checked = "pings and pongs received",
     .batch = "1",
     .shows = shows,
-    .run = run,
+    .kind = BENCH_BOTH,
+    .run = run_one,
     .size = 5000000,
     .payload = 8,
     .floor_row = "pingpong",
     .aim = 15,
+    .aim_2 = 15,
     .ratio_limit = 2,
+};
+
+const struct bench bench_pairs = {
+    .name = "pairs",
+    .op = "message, 50 pairs",
+    .checked = "pings and pongs received",
+    .batch = "1",
+    .kind = BENCH_WORKERS,
+    .run = run_many,
+    .size = 5000000,
+    .payload = 8,
+    .aim = -1,
+    .speedup_min = 1.9,
+};
+
+const struct bench bench_pairs4 = {
+    .name = "pairs4",
+    .op = "message, 4 pairs",
+    .checked = "pings and pongs received",
+    .batch = "1",
+    .kind = BENCH_HELD,
+    .run = run_few,
+    .size = 5000000,
+    .payload = 8,
+    .aim = -1,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Printing: a table to read, or one JSON object a line to go on with. */
+/* Printing for people: a table. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -7,21 +7,45 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Room for a cell. */
+#define CELL 64
+
 const char *unit_name(enum bench_unit unit) {
     switch (unit) {
     case BENCH_NS: return "ns";
     case BENCH_BYTES: return "bytes";
     case BENCH_ALLOCATIONS: return "allocations";
+    case BENCH_SWITCHES: return "switches";
     }
     return "?";
 }
 
-static uint32_t cap_of(const struct bench *bench) {
+const char *balance_name(jzx_balance balance) {
+    switch (balance) {
+    case JZX_BALANCE_DEFAULT: return "default";
+    case JZX_BALANCE_ADAPTIVE: return "adaptive";
+    case JZX_BALANCE_EAGER: return "eager";
+    case JZX_BALANCE_NONE: return "none";
+    }
+    return "?";
+}
+
+uint32_t cap_of(const struct bench *bench) {
     uint32_t cap = bench->config != NULL ? bench->config->default_mailbox_cap : 0;
     return cap != 0 ? cap : JZX_DEFAULT_MAILBOX_CAP;
 }
 
-/* ---- the table ---- */
+const char *verdict_of(const struct measured *measured) {
+    bool aim = keeps_aim(measured);
+    bool ratio = keeps_ratio(measured);
+    if (aim && ratio)
+        return "ok";
+    if (aim)
+        return "MISS ratio";
+    return ratio ? "MISS aim" : "MISS both";
+}
+
+/* ---- the head ---- */
 
 /* Copies the value of a line "key : value" of /proc/cpuinfo. */
 static void cpu_model(char *model, size_t size) {
@@ -41,7 +65,47 @@ static void cpu_model(char *model, size_t size) {
     fclose(file);
 }
 
-void print_head(FILE *out, unsigned pairs, int cpu) {
+static void print_runs(FILE *out, const struct options *options) {
+    fprintf(out, "runs      %u interleaved pairs", options->pairs);
+    if (options->pairs < PAIRS_TO_DECIDE)
+        fprintf(out, " (fewer than %u decide nothing)", PAIRS_TO_DECIDE);
+    fprintf(out, ", each run a new process on ");
+    if (options->mode == MODE_FLOOR)
+        fprintf(out, "CPU %d", options->cpu);
+    else
+        fprintf(out, "%u CPUs", bench_cpus());
+    fprintf(out, ", cold, checked; %smedian [quartiles]\n",
+            options->small ? "small, so the figures mean nothing; " : "");
+}
+
+static void print_columns(FILE *out, const struct options *options) {
+    char more[CELL];
+    char fewer[CELL];
+    char ratio[CELL];
+    snprintf(more, sizeof more, "%u workers", (unsigned)options->workers);
+    snprintf(fewer, sizeof fewer, "%u worker%s", (unsigned)options->against,
+             options->against == 1 ? "" : "s");
+    snprintf(ratio, sizeof ratio, "%u / %u", (unsigned)options->workers,
+             (unsigned)options->against);
+    switch (options->mode) {
+    case MODE_FLOOR:
+        fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5s %7s %-10s %s\n", "bench (ns)",
+                "jzx", "floor", "jzx / floor", "aim", "limit", "verdict", "cap", "payload", "batch",
+                "one operation");
+        break;
+    case MODE_WORKERS:
+        fprintf(out, "%-13s %-24s %-29s %-19s %6s %7s %-11s %s\n", "bench (ns)", more, fewer, ratio,
+                "limit", "aim", "verdict", "one operation");
+        break;
+    case MODE_BALANCE:
+        fprintf(out, "%-13s %-24s %-24s %-24s %-29s %8s %8s %8s %s\n", "bench (ns)", "adaptive",
+                "eager", "none", fewer, "adaptive", "eager", "none", "adaptive is");
+        break;
+    case MODE_PROFILE: break;
+    }
+}
+
+void print_head(FILE *out, const struct options *options) {
     char model[128];
     char date[64];
     struct utsname system;
@@ -52,8 +116,14 @@ void print_head(FILE *out, unsigned pairs, int cpu) {
         memset(&system, 0, sizeof system);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&now));
     getloadavg(loads, 1);
-    fprintf(out, "version   libjzx %s, as installed; 1 worker\n", jzx_version());
-    fprintf(out, "machine   %s, %ld CPUs, %s %s %s\n", model, sysconf(_SC_NPROCESSORS_ONLN),
+    fprintf(out, "version   libjzx %s, as installed; %u worker%s", jzx_version(),
+            (unsigned)options->workers, options->workers == 1 ? "" : "s");
+    if (options->mode == MODE_WORKERS)
+        fprintf(out, " against %u, balance %s", (unsigned)options->against,
+                balance_name(options->balance));
+    if (options->mode == MODE_BALANCE)
+        fprintf(out, " against %u, balance as in the columns", (unsigned)options->against);
+    fprintf(out, "\nmachine   %s, %ld CPUs, %s %s %s\n", model, sysconf(_SC_NPROCESSORS_ONLN),
             system.sysname, system.release, system.machine);
 #if defined(__clang__)
     fprintf(out, "compiler  %s", __VERSION__);
@@ -62,30 +132,63 @@ void print_head(FILE *out, unsigned pairs, int cpu) {
 #endif
     fprintf(out, "; benchmarks -O2, floor -O3 -march=native\n");
     fprintf(out, "date      %s, load %.2f\n", date, loads[0]);
-    fprintf(out,
-            "runs      %u interleaved pairs, each run a new process on CPU %d, cold, checked; "
-            "median [quartiles]\n\n",
-            pairs, cpu);
-    fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5s %7s %-10s %s\n", "bench (ns)", "jzx",
-            "floor", "jzx / floor", "aim", "limit", "verdict", "cap", "payload", "batch",
-            "one operation");
+    print_runs(out, options);
+    fputc('\n', out);
+    print_columns(out, options);
     fflush(out);
 }
 
-/* "12.34 [11.90 13.02]", with fewer digits for large values. */
-static void format_spread(char *text, size_t size, const struct spread *spread, int digits) {
-    snprintf(text, size, "%.*f [%.*f %.*f]", digits, spread->median, digits, spread->q1, digits,
-             spread->q3);
+/* ---- cells ---- */
+
+/* In which unit a duration is shown. */
+struct scale {
+    double ns;
+    const char *name;
+    int digits;
+};
+
+static struct scale scale_of(enum bench_unit unit, double value) {
+    if (unit != BENCH_NS || value < 10e3)
+        return (struct scale){1, "", unit == BENCH_NS && value < 100 ? 1 : 0};
+    return value < 10e6 ? (struct scale){1e3, "us", 1} : (struct scale){1e6, "ms", 1};
 }
 
-static const char *verdict_of(const struct measured *measured) {
-    bool aim = keeps_aim(measured);
-    bool ratio = keeps_ratio(measured);
-    if (aim && ratio)
-        return "ok";
-    if (aim)
-        return "MISS ratio";
-    return ratio ? "MISS aim" : "MISS both";
+/* "12.34 [11.90 13.02]". */
+static void format_spread(char *text, const struct spread *spread, struct scale scale) {
+    snprintf(text, CELL, "%.*f%s [%.*f %.*f]", scale.digits, spread->median / scale.ns, scale.name,
+             scale.digits, spread->q1 / scale.ns, scale.digits, spread->q3 / scale.ns);
+}
+
+static void format_ratio(char *text, const struct spread *ratio) {
+    format_spread(text, ratio, (struct scale){1, "", 2});
+}
+
+/* A limit, "-" if there is none. */
+static void format_limit(char *text, double limit, struct scale scale) {
+    if (limit < 0)
+        snprintf(text, CELL, "-");
+    else
+        snprintf(text, CELL, "%.*f%s", scale.digits, limit / scale.ns, scale.name);
+}
+
+static void format_figure(char *text, const struct measured *measured, unsigned side) {
+    const struct spread *figure = &measured->sides[side].figure;
+    format_spread(text, figure, scale_of(measured->bench->unit, figure->median));
+}
+
+/* The last side, and what it is if it is not the same row with fewer workers. */
+static void format_reference(char *text, const struct measured *measured) {
+    const struct setup *setup = &measured->sides[measured->count - 1].setup;
+    char figure[CELL];
+    format_figure(figure, measured, measured->count - 1);
+    if (!measured->has_reference)
+        snprintf(text, CELL, "-");
+    else
+        snprintf(text, CELL + 8, "%s%s",
+                 setup->floor   ? "floor "
+                 : setup->alone ? "alone "
+                                : "",
+                 figure);
 }
 
 static void print_shows(FILE *out, const struct bench *bench) {
@@ -96,90 +199,98 @@ static void print_shows(FILE *out, const struct bench *bench) {
     }
 }
 
-void print_row(FILE *out, const struct measured *measured) {
+static void print_notes(FILE *out, const struct measured *measured) {
+    const char *const *names = measured->bench->notes;
+    for (unsigned i = 0; names != NULL && names[i] != NULL; i++)
+        fprintf(out, "%s%s %.1f", i == 0 ? "; " : ", ", names[i], measured->sides[0].notes[i]);
+}
+
+/* What one operation is, and everything else about the row. */
+static void print_operation(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
-    if (measured->failed) {
-        fprintf(out, "%-20s FAILED: a run was wrong or did not end\n", bench->name);
-        fflush(out);
-        return;
-    }
-    char jzx[64];
-    char floor[64] = "-";
-    char ratio[64] = "-";
-    char aim[32] = "-";
-    char limit[32] = "-";
-    int digits = bench->unit == BENCH_NS && measured->jzx.figure.median < 100 ? 1 : 0;
-    format_spread(jzx, sizeof jzx, &measured->jzx.figure, digits);
-    if (has_floor(measured)) {
-        format_spread(floor, sizeof floor, &measured->floor.figure, digits);
-        format_spread(ratio, sizeof ratio, &measured->ratio, 2);
-    }
-    if (bench->aim >= 0)
-        snprintf(aim, sizeof aim, "%.0f", bench->aim);
-    if (bench->ratio_limit > 0)
-        snprintf(limit, sizeof limit, "%.1f", bench->ratio_limit);
-    fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5u %7u %-10s %s%s%s", bench->name, jzx,
-            floor, ratio, aim, limit, verdict_of(measured), cap_of(bench), bench->payload,
-            bench->batch, bench->unit == BENCH_NS ? "" : unit_name(bench->unit),
-            bench->unit == BENCH_NS ? "" : " / ", bench->op);
+    if (bench->unit != BENCH_NS)
+        fprintf(out, "%s / ", unit_name(bench->unit));
+    fprintf(out, "%s", bench->op);
+    print_notes(out, measured);
+    if (measured->sides[0].handovers != 0)
+        fprintf(out, "; handovers %llu", (unsigned long long)measured->sides[0].handovers);
     print_shows(out, bench);
     fputc('\n', out);
-    fflush(out);
 }
 
-/* ---- JSON ---- */
+/* ---- rows ---- */
 
-static void print_side(FILE *out, const struct measured *measured, const char *peer,
-                       const struct side *side) {
+/* All in one unit. */
+static void print_floor_row(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
-    double seconds = side->seconds.median;
-    fprintf(out, "{\"bench\":\"%s\",\"peer\":\"%s\",\"workers\":1,\"foreign_threads\":%u",
-            bench->name, peer, bench->foreign_threads);
-    fprintf(out, ",\"ops\":%llu,\"seconds\":%.6f,\"ns_per_op\":%.3f", (unsigned long long)side->ops,
-            seconds, seconds * 1e9 / (double)side->ops);
-    fprintf(out, ",\"unit\":\"%s\",\"per_op\":%.3f,\"per_op_q1\":%.3f,\"per_op_q3\":%.3f",
-            unit_name(bench->unit), side->figure.median, side->figure.q1, side->figure.q3);
-    if (side == &measured->jzx)
-        fprintf(out, ",\"cap\":%u", cap_of(bench));
+    char jzx[CELL];
+    char floor[CELL] = "-";
+    char ratio[CELL] = "-";
+    char aim[CELL];
+    char limit[CELL];
+    struct limits limits = limits_of(measured);
+    bool is_short = bench->unit == BENCH_NS && measured->sides[0].figure.median < 100;
+    struct scale scale = {1, "", is_short ? 1 : 0};
+    format_spread(jzx, &measured->sides[0].figure, scale);
+    if (measured->has_reference) {
+        format_spread(floor, &measured->sides[1].figure, scale);
+        format_ratio(ratio, &measured->sides[0].ratio);
+    }
+    format_limit(aim, limits.aim, (struct scale){1, "", 0});
+    format_limit(limit, limits.ratio, (struct scale){1, "", 1});
+    fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5u %7u %-10s ", bench->name, jzx, floor,
+            ratio, aim, limit, verdict_of(measured), cap_of(bench), bench->payload, bench->batch);
+    print_operation(out, measured);
+}
+
+static void print_workers_row(FILE *out, const struct measured *measured) {
+    char more[CELL];
+    char fewer[CELL + 8];
+    char ratio[CELL] = "-";
+    char limit[CELL];
+    char aim[CELL];
+    struct limits limits = limits_of(measured);
+    struct scale scale = scale_of(measured->bench->unit, limits.aim);
+    scale.digits = 0;
+    format_figure(more, measured, 0);
+    format_reference(fewer, measured);
+    if (measured->has_reference)
+        format_ratio(ratio, &measured->sides[0].ratio);
+    format_limit(limit, limits.ratio, (struct scale){1, "", 2});
+    format_limit(aim, limits.aim, scale);
+    fprintf(out, "%-13s %-24s %-29s %-19s %6s %7s %-11s ", measured->bench->name, more, fewer,
+            ratio, limit, aim, verdict_of(measured));
+    print_operation(out, measured);
+}
+
+static void print_balance_row(FILE *out, const struct measured *measured) {
+    char fewer[CELL + 8];
+    fprintf(out, "%-13s ", measured->bench->name);
+    for (unsigned i = 0; i < 3; i++) {
+        char figure[CELL];
+        format_figure(figure, measured, i);
+        fprintf(out, "%-24s ", figure);
+    }
+    format_reference(fewer, measured);
+    fprintf(out, "%-29s ", fewer);
+    for (unsigned i = 0; i < 3; i++) {
+        if (measured->has_reference)
+            fprintf(out, "%8.2f ", measured->sides[i].ratio.median);
+        else
+            fprintf(out, "%8s ", "-");
+    }
+    fprintf(out, "%-11s ", verdict_of(measured));
+    print_operation(out, measured);
+}
+
+void print_row(FILE *out, const struct options *options, const struct measured *measured) {
+    if (measured->failed)
+        fprintf(out, "%-20s FAILED: a run was wrong or did not end\n", measured->bench->name);
+    else if (options->mode == MODE_FLOOR)
+        print_floor_row(out, measured);
+    else if (options->mode == MODE_WORKERS)
+        print_workers_row(out, measured);
     else
-        fprintf(out, ",\"cap\":null"); /* the floor knows no bound */
-    fprintf(out, ",\"op\":\"%s\",\"payload\":%u,\"batch\":\"%s\",\"pairs\":%u", bench->op,
-            bench->payload, bench->batch, measured->pairs);
-    fprintf(out, ",\"checked\":\"%s\"", bench->checked);
-}
-
-static void print_verdict(FILE *out, const struct measured *measured) {
-    const struct bench *bench = measured->bench;
-    if (has_floor(measured))
-        fprintf(out, ",\"ratio\":%.3f,\"ratio_q1\":%.3f,\"ratio_q3\":%.3f", measured->ratio.median,
-                measured->ratio.q1, measured->ratio.q3);
-    if (bench->aim >= 0)
-        fprintf(out, ",\"aim\":%.1f", bench->aim);
-    if (bench->ratio_limit > 0)
-        fprintf(out, ",\"ratio_limit\":%.1f", bench->ratio_limit);
-    fprintf(out, ",\"ok\":%s,\"shows\":[",
-            keeps_aim(measured) && keeps_ratio(measured) ? "true" : "false");
-    const char *separator = "";
-    for (const char *const *id = bench->shows; id != NULL && *id != NULL; id++) {
-        fprintf(out, "%s\"%s\"", separator, *id);
-        separator = ",";
-    }
-    fprintf(out, "]");
-}
-
-void print_json(FILE *out, const struct measured *measured) {
-    if (measured->failed) {
-        fprintf(out, "{\"bench\":\"%s\",\"peer\":\"jzx\",\"failed\":true}\n",
-                measured->bench->name);
-        fflush(out);
-        return;
-    }
-    print_side(out, measured, "jzx", &measured->jzx);
-    print_verdict(out, measured);
-    fprintf(out, "}\n");
-    if (has_floor(measured)) {
-        print_side(out, measured, "floor", &measured->floor);
-        fprintf(out, "}\n");
-    }
+        print_balance_row(out, measured);
     fflush(out);
 }

@@ -15,20 +15,16 @@ static jzx_behavior_result skynet(jzx_context *ctx, const jzx_message *msg) {
     uint64_t share = self->size / CHILDREN;
     self->missing = CHILDREN;
     for (uint64_t i = 0; i < CHILDREN; i++)
-        tree_spawn(ctx->loop, ctx->self, skynet, share, number + i * share);
+        tree_spawn(ctx, skynet, share, number + i * share);
     return JZX_BEHAVIOR_OK;
 }
 
 static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
-    double start = bench_now();
-    tree_spawn(loop, JZX_NOBODY, skynet, size, 0);
-    bench_run_until_quiet(loop);
-    run->seconds = bench_now() - start;
+    struct tree_root root = {
+        .behavior = skynet, .size = size, .expected = size * (size - 1) / 2, .left = 1};
+    run->seconds = tree_run(loop, &root);
     run->ops = (size * CHILDREN - 1) / (CHILDREN - 1);
-    BENCH_CHECK_EQUAL(tree_result, size * (size - 1) / 2);
-    jzx_stats stats = {.size = sizeof stats};
-    BENCH_CHECK(jzx_loop_stats(loop, &stats) == JZX_OK);
-    BENCH_CHECK_EQUAL(stats.exited, run->ops);
+    BENCH_CHECK_EQUAL(bench_stats(loop).exited, run->ops + 1);
 }
 
 const struct bench bench_skynet = {
@@ -36,10 +32,13 @@ const struct bench bench_skynet = {
     .op = "actor",
     .checked = "sum of the leaves, exits",
     .batch = "10",
+    .kind = BENCH_BOTH,
     .run = run,
     .size = 1000000,
     .payload = 8,
     .floor_row = "skynet-lifo",
     .aim = 60,
+    .aim_2 = 40,
     .ratio_limit = 2.5,
+    .speedup_min = 1.5,
 };

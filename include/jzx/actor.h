@@ -80,9 +80,9 @@ typedef enum jzx_priority {
 } jzx_priority;
 
 /* Where an actor runs (jzx_spawn_opts.place). */
-#define JZX_PLACE_ANY 0u                       /* wherever there is room; it may move */
-#define JZX_PLACE_WORKER(index) ((index) + 1u) /* on that worker only */
-#define JZX_PLACE_CALLER UINT32_MAX            /* on the thread that calls jzx_loop_run only */
+#define JZX_PLACE_ANY 0u                                   /* wherever there is room; it may move */
+#define JZX_PLACE_WORKER(index) ((uint16_t)((index) + 1u)) /* on that worker only */
+#define JZX_PLACE_CALLER UINT16_MAX /* on the thread that calls jzx_loop_run only */
 
 /* What an actor is doing. */
 typedef enum jzx_activity {
@@ -109,10 +109,10 @@ typedef struct jzx_spawn_opts {
     uint32_t mailbox_cap;     /* 0: the loop's default_mailbox_cap */
     uint32_t stash_cap;       /* 0: JZX_DEFAULT_STASH_CAP; JZX_NONE: no stash */
     jzx_on_full on_full;
-    jzx_priority priority;
-    uint32_t place; /* JZX_PLACE_*; a worker that the loop does not have: JZX_ERR_INVALID_ARG */
-    bool daemon;    /* does not keep jzx_loop_run from returning */
-    bool account;   /* keep steps, started_ns and parent of jzx_actor_info */
+    uint16_t place;   /* JZX_PLACE_*; a worker that the loop does not have: JZX_ERR_INVALID_ARG */
+    uint8_t priority; /* a jzx_priority */
+    bool daemon : 1;  /* does not keep jzx_loop_run from returning */
+    bool account : 1; /* keep steps, started_ns and parent of jzx_actor_info */
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use

@@ -152,9 +152,7 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason)))
         end_with_ceremony(me, actor, inbox, fulls, id, reason);
-    if (!actor->task.daemon)
-        jzx__worker_count_died(me);
-    jzx__counter_add(&me->counters.exited, 1);
+    jzx__worker_count_exited(me, actor->task.daemon);
     actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
     if (JZX_LIKELY(!entry_left))
         jzx__table_release(&loop->table, jzx__slots_of(me), actor);

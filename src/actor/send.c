@@ -81,44 +81,74 @@ static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_act
     return err;
 }
 
-/* The same for a caller that has opened the bracket: this closes it. */
-static JZX_COLD jzx_err send_entered(struct jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
-                                     const void *data, size_t len, uint32_t tag) {
-    jzx__seat_leave(jzx__seat_of_thread, 0);
-    return send_any(loop, to, from, data, len, tag);
+/* True if everything is as it mostly is, so that a send needs no call. An actor that this thread
+ * owns is one of a loop that it drives; NULL owns nothing. */
+JZX_INLINE bool is_easy(const struct jzx__worker *me, struct jzx__actor *actor) {
+    return jzx__worker_owns(me, &actor->task) &&
+           (jzx__task_inbox(&actor->task) & ~JZX__INBOX_TOKEN) == 0 &&
+           actor->task.pending < actor->task.easy && jzx__slab_has(&me->slab, 0);
 }
 
-/* The common case makes no call but the last, so that it needs no stack: it decides everything
- * before it changes anything, and leaves the rest to send_any; a send by a callback of the runtime
- * (inside the bracket already) and one to an actor with a rank are among that. */
-jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
-                 uint32_t tag) {
-    struct jzx__seat *seat = jzx__seat_of_thread;
-    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || loop == NULL || tag >= JZX_TAG_RESERVED ||
-                     len > JZX_MSG_INLINE))
-        return send_any(loop, to, from, data, len, tag);
-    if (len != 0 && JZX_UNLIKELY(data == NULL))
-        return send_any(loop, to, from, data, len, tag);
-    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
-    if (JZX_UNLIKELY(actor == NULL))
-        return send_any(loop, to, from, data, len, tag);
-    struct jzx__worker *me = jzx__seat_enter(seat); /* NULL owns nothing, see below */
-    /* An actor that this thread owns is one of a loop that it drives: this loop. */
-    if (JZX_UNLIKELY(!jzx__worker_owns(me, &actor->task) ||
-                     (jzx__task_inbox(&actor->task) & ~JZX__INBOX_TOKEN) != 0 ||
-                     actor->task.pending >= actor->task.easy || !jzx__slab_has(&me->slab, 0)))
-        return send_entered(loop, to, from, data, len, tag);
+JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id to,
+                          jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
     jzx__task_append(&actor->task, &message->node, 1);
     jzx__node_init_plain(&message->node, jzx_id_generation(to));
     message->sender = from;
     message->tag = tag;
     message->len = (uint32_t)len;
-    jzx__counter_add(&me->counters.accepted, 1);
+    me->pass_accepted++;
     jzx__worker_ready_plain(me, &actor->task);
     copy_short(message->payload, data, len);
+}
+
+JZX_INLINE bool args_are_easy(const struct jzx_loop *loop, const void *data, size_t len,
+                              uint32_t tag) {
+    return loop != NULL && tag < JZX_TAG_RESERVED && len <= JZX_MSG_INLINE &&
+           (len == 0 || data != NULL);
+}
+
+/* For a caller that has opened the bracket: this closes it. */
+static JZX_COLD jzx_err send_entered(struct jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                     const void *data, size_t len, uint32_t tag) {
+    jzx__seat_leave(jzx__seat_of_thread, 0);
+    return send_any(loop, to, from, data, len, tag);
+}
+
+/* On a thread that may have lost its worker. A send by a callback of the runtime, inside the
+ * bracket already, is rare. */
+static __attribute__((noinline)) jzx_err send_guarded(jzx_loop *loop, jzx_actor_id to,
+                                                      jzx_actor_id from, const void *data,
+                                                      size_t len, uint32_t tag) {
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || !args_are_easy(loop, data, len, tag)))
+        return send_any(loop, to, from, data, len, tag);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    if (JZX_UNLIKELY(actor == NULL))
+        return send_any(loop, to, from, data, len, tag);
+    struct jzx__worker *me = jzx__seat_enter(seat);
+    if (JZX_UNLIKELY(!is_easy(me, actor)))
+        return send_entered(loop, to, from, data, len, tag);
+    send_easy(me, actor, to, from, data, len, tag);
     /* relaxed: it is this thread's seat */
     jzx__seat_leave(jzx__atomic_load_relaxed(&me->seat), 0);
+    return JZX_OK;
+}
+
+/* The common cases make no call but the last, so that they need no stack: they decide everything
+ * before they change anything, and leave the rest to send_any. On the only worker of a loop there
+ * is no bracket. */
+jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
+                 uint32_t tag) {
+    struct jzx__worker *me = jzx__alone_of_thread;
+    if (me == NULL)
+        return send_guarded(loop, to, from, data, len, tag);
+    if (JZX_UNLIKELY(!args_are_easy(loop, data, len, tag)))
+        return send_any(loop, to, from, data, len, tag);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    if (JZX_UNLIKELY(actor == NULL || !is_easy(me, actor)))
+        return send_any(loop, to, from, data, len, tag);
+    send_easy(me, actor, to, from, data, len, tag);
     return JZX_OK;
 }
 

@@ -12,12 +12,13 @@ void jzx_spawn_opts_init(jzx_spawn_opts *opts) {
         *opts = JZX_SPAWN_OPTS();
 }
 
+_Static_assert(sizeof(jzx_spawn_opts) <= 64, "beyond 64 bytes compilers clear it by rep stos");
+
 static bool opts_are_valid(const jzx_spawn_opts *opts) {
     return opts != NULL && opts->size == sizeof *opts && opts->behavior != NULL &&
            opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
            (opts->stash_cap <= JZX_MAILBOX_CAP_MAX || opts->stash_cap == JZX_NONE) &&
-           (unsigned)opts->on_full <= JZX_FULL_DROP_NEW &&
-           (unsigned)opts->priority <= JZX_PRIORITY_LOW &&
+           (unsigned)opts->on_full <= JZX_FULL_DROP_NEW && opts->priority <= JZX_PRIORITY_LOW &&
            (JZX_LIKELY(opts->name == NULL) ||
             strnlen(opts->name, JZX_NAME_MAX + 1) <= JZX_NAME_MAX);
 }
@@ -63,7 +64,8 @@ static enum jzx__bound bound_of(const jzx_spawn_opts *opts) {
 }
 
 /* What most actors do not have. */
-static void fill_extras(struct jzx__task *task, const jzx_spawn_opts *opts) {
+static void fill_extras(const struct jzx_loop *loop, struct jzx__task *task,
+                        const jzx_spawn_opts *opts) {
     task->rank = (uint8_t)rank_of(opts);
     task->bound = (uint8_t)bound_of(opts);
     if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER) {
@@ -74,6 +76,8 @@ static void fill_extras(struct jzx__task *task, const jzx_spawn_opts *opts) {
         task->care |= JZX__CARE_DROP_OLDEST;
     if (opts->account)
         task->care |= JZX__CARE_ACCOUNT;
+    if (JZX_UNLIKELY(loop->sched.restless))
+        task->care |= JZX__CARE_MOVE;
 }
 
 /* care is what the first turn must look at, beside what the options ask for. */
@@ -91,15 +95,17 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->head = NULL;
     task->tail = &task->head;
     task->pending = 0;
-    jzx__task_set_rest(task, JZX__IDLE);
-    task->place = JZX__NEW;
+    task->easy = jzx__task_easy(cap);
+    task->place = JZX__NEW; /* eight bytes in a row, which the compiler writes at once */
     task->holds = false;
     task->status = (uint8_t)status;
-    task->care = care | loop->restless;
+    task->care = care;
+    task->rest = JZX__IDLE;
     task->heat = 0;
     task->stays = 0;
-    task->rank = JZX__NORMAL;
+    task->unused = 0;
     task->bound = JZX__FREE;
+    task->rank = JZX__NORMAL;
     task->daemon = opts->daemon;
     task->waiters = NULL;
     jzx__actor_set_cold(slot, cold);
@@ -125,11 +131,9 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     else
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_RUNNING, JZX__CARE_ANNOUNCE);
-    fill_extras(&slot->task, opts);
-    if (!opts->daemon)
-        jzx__worker_count_born(me);
+    fill_extras(loop, &slot->task, opts);
+    jzx__worker_count_spawned(me, opts->daemon);
     jzx_actor_id id = open_slot(slot, jzx__worker_word(me), 0);
-    jzx__counter_add(&me->counters.spawned, 1);
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
     slot->task.care &= (uint8_t)~JZX__CARE_ANNOUNCE;
@@ -156,14 +160,14 @@ static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me
     struct jzx__worker *target = target_of(loop, opts);
     struct jzx__task *task = &slot->task;
     fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
-    fill_extras(task, opts);
-    if (!opts->daemon && me != NULL) {
-        jzx__worker_count_born(me);
-    } else if (!opts->daemon) {
-        /* relaxed: seen by the worker with the entry or the queue that follows */
-        jzx__atomic_add_relaxed(&loop->sched.foreign_born, (uint64_t)1);
+    fill_extras(loop, task, opts);
+    if (me != NULL) {
+        jzx__worker_count_spawned(me, opts->daemon);
+    } else { /* seen by the worker with the entry or the queue that follows */
+        if (opts->daemon)
+            jzx__loop_count(loop, me, daemons_spawned);
+        jzx__loop_count(loop, me, spawned);
     }
-    jzx__loop_count(loop, me, spawned);
     if (target == NULL) {
         task->holds = true;
         task->place = JZX__OFFERED;
@@ -226,33 +230,47 @@ static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *o
 /* Valid options that ask for nothing beyond the 128 bytes of the slot. */
 static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
-                       opts->stash_cap | (uintptr_t)opts->on_full | (uintptr_t)opts->priority |
-                       opts->place | opts->account;
+                       opts->stash_cap | (uintptr_t)opts->on_full | opts->priority | opts->place |
+                       opts->account;
     return opts->size == sizeof *opts && extras == 0 && opts->behavior != NULL &&
            opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 
-/* The common case decides everything before it changes anything, as jzx_send does. */
-jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) {
-    if (JZX_UNLIKELY(loop == NULL || opts == NULL || !opts_are_plain(opts)))
-        return spawn_any(loop, opts, id);
-    struct jzx__visit visit;
-    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    struct jzx__slot_cache *slots = me == NULL ? NULL : jzx__slots_of(me);
-    if (JZX_UNLIKELY(me == NULL || slots->count == 0 ||
+/* The common case, inside the bracket: decides everything before it changes anything, as jzx_send
+ * does. False if it is not the common case. */
+JZX_INLINE bool spawn_easy(struct jzx_loop *loop, struct jzx__worker *me,
+                           const jzx_spawn_opts *opts, jzx_actor_id *id) {
+    if (JZX_UNLIKELY(me->sched != &loop->sched || jzx__slots_of(me)->count == 0 ||
                      jzx__sched_stop_state(&loop->sched) != JZX__OPEN ||
-                     jzx__observer_is_set(&loop->observer))) {
-        jzx__visit_end(&visit);
-        return spawn_any(loop, opts, id);
-    }
+                     jzx__observer_is_set(&loop->observer)))
+        return false;
+    struct jzx__slot_cache *slots = jzx__slots_of(me);
     struct jzx__actor *slot = slots->slots[--slots->count];
     fill_slot(loop, slot, opts, NULL, JZX_ACTOR_RUNNING, 0);
-    if (!opts->daemon)
-        jzx__worker_count_born(me);
+    jzx__worker_count_spawned(me, opts->daemon);
     jzx_actor_id made = open_slot(slot, jzx__worker_word(me), 0);
-    jzx__counter_add(&me->counters.spawned, 1);
     if (id != NULL)
         *id = made;
-    jzx__visit_end(&visit);
+    return true;
+}
+
+/* The same on a thread that may have lost its worker. */
+static jzx_err spawn_guarded(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) {
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    if (jzx__seat_is_inside(seat) || loop == NULL || opts == NULL || !opts_are_plain(opts))
+        return spawn_any(loop, opts, id);
+    struct jzx__worker *me = jzx__seat_enter(seat);
+    bool made = me != NULL && spawn_easy(loop, me, opts, id);
+    jzx__seat_leave(seat, 0);
+    return made ? JZX_OK : spawn_any(loop, opts, id);
+}
+
+jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) {
+    struct jzx__worker *me = jzx__alone_of_thread;
+    if (me == NULL)
+        return spawn_guarded(loop, opts, id);
+    if (JZX_UNLIKELY(loop == NULL || opts == NULL || !opts_are_plain(opts)) ||
+        !spawn_easy(loop, me, opts, id))
+        return spawn_any(loop, opts, id);
     return JZX_OK;
 }

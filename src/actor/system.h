@@ -15,7 +15,6 @@ struct jzx_loop {
     struct jzx__sched sched;
     struct jzx__observer observer;
     uint32_t default_mailbox_cap;
-    uint8_t restless; /* tests only: care bits of every actor; JZX__CARE_MOVE moves it each turn */
 
     /* The caller's own. */
     uint64_t asked_spawned; /* 1 + actors spawned when the gentle stop last asked all; 0: never */

@@ -191,7 +191,7 @@ static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, u
  * outside the bracket. False if the worker was lost. */
 JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, struct jzx__turn *turn,
                              bool guarded) {
-    struct jzx__seat *seat = turn->seat;
+    struct jzx__seat *seat = JZX_CONTAINER_OF(turn, struct jzx__seat, turn);
     struct jzx__actor *actor = jzx__actor_of(task);
     uint32_t budget = me->sched->msgs_per_turn;
     uint32_t handled = 0;
@@ -267,16 +267,18 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = seat};
     enum jzx__pass_result result;
     if (me->sched->worker_count == 1) {
+        struct jzx__worker *outer = jzx__alone_of_thread;
+        jzx__alone_of_thread = me;
         jzx__seat_leave(seat, 0); /* user code is outside; nobody looks what else is */
         result = jzx__worker_pass(me, turns_max, run_turn_alone, turn);
         jzx__seat_enter(seat);
+        jzx__alone_of_thread = outer;
     } else {
         result = jzx__worker_pass(me, turns_max, run_turn, turn);
     }
     if (result == JZX__PASS_LOST)
         return result;
-    jzx__counter_add(&me->counters.handled, me->pass_handled);
-    me->pass_handled = 0;
+    jzx__worker_flush(me);
     return result;
 }
 

@@ -63,6 +63,17 @@ static inline void jzx__counter_add(jzx__counter *counter, uint64_t n) {
                           memory_order_relaxed);
 }
 
+/* The same for a counter that decides: what was done before is visible to who reads the new value
+ * with jzx__counter_get_acquire. */
+static inline void jzx__counter_add_release(jzx__counter *counter, uint64_t n) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_release);
+}
+
+static inline uint64_t jzx__counter_get_acquire(const jzx__counter *counter) {
+    return atomic_load_explicit(counter, memory_order_acquire);
+}
+
 /* The same counter where several threads write. */
 static inline void jzx__counter_add_shared(jzx__counter *counter, uint64_t n) {
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);

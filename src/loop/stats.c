@@ -34,8 +34,10 @@ jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats) {
         add(&sum, &loop->sched.foreign[i].counters);
     struct jzx__visit visit;
     const struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    if (me != NULL)
-        sum.handled += me->pass_handled; /* a pass publishes at its end */
+    if (me != NULL) { /* a pass publishes at its end */
+        sum.handled += me->pass_handled;
+        sum.accepted += me->pass_accepted;
+    }
     jzx__visit_end(&visit);
     uint64_t done = sum.handled + sum.dead;
     sum.waiting = sum.accepted > done ? sum.accepted - done : 0;

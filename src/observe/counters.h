@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters of one worker, or of the threads that share a foreign cache. Gauges: they decide nothing
- * while the loop runs, and at its end they must balance. */
+/* Counters of one worker, or of the threads that share a foreign cache. All but four are gauges:
+ * they decide nothing while the loop runs, and at its end they must balance. */
 #ifndef JZX_OBSERVE_COUNTERS_H
 #define JZX_OBSERVE_COUNTERS_H
 
@@ -56,6 +56,8 @@ struct jzx__counters {
 #define JZX__COUNTER_FIELD(name) jzx__counter name;
     JZX__COUNTER_MAP(JZX__COUNTER_FIELD)
 #undef JZX__COUNTER_FIELD
+    jzx__counter daemons_spawned; /* of spawned, as the next one of exited: who does not keep a */
+    jzx__counter daemons_exited;  /* run going. These four decide when it ends */
 };
 
 #endif

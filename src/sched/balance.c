@@ -215,8 +215,6 @@ static uint64_t age_of_woken(struct jzx__worker *me, uint64_t now) {
 static uint64_t age_of_spawned(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     const struct jzx__link *last = me->spawned.list.ring.prev;
-    if (last == &me->spawned.fence)
-        last = last->prev;
     if (me->spawned.depth == 0 || balance->oldest != last) {
         balance->oldest = last;
         balance->oldest_at_ns = now;

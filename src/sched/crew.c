@@ -159,7 +159,7 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 /* Inside the bracket; left at the end. */
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
-    me->died_seen = UINT64_MAX; /* there may be nothing that keeps the run going */
+    me->exited_seen = UINT64_MAX; /* there may be nothing that keeps the run going */
     while (!jzx__sched_is_leaving(me->sched)) {
         if (has_lost(thread, me) || give_back(thread, me)) {
             jzx__seat_leave(&thread->seat, 0);
@@ -307,8 +307,7 @@ static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         jzx__crew_sit(seat, sched->workers[i], true);
         jzx__worker_drain_returns(sched->workers[i]);
-        jzx__counter_add(&sched->workers[i]->counters.handled, sched->workers[i]->pass_handled);
-        sched->workers[i]->pass_handled = 0; /* of a pass that lost its worker */
+        jzx__worker_flush(sched->workers[i]); /* of a pass that lost its worker */
         jzx__crew_rise(seat, sched->workers[i]);
     }
 }

@@ -135,10 +135,10 @@ static bool run_is_over(struct jzx__worker *me) {
 
 void jzx__worker_check_end(struct jzx__worker *me) {
     /* relaxed, both: the first is this thread's own; the second only says: worth a look */
-    uint64_t died = jzx__atomic_load_relaxed(&me->died);
+    uint64_t exited = jzx__counter_get(&me->counters.exited);
     uint32_t holds = jzx__atomic_load_relaxed(&me->sched->holds);
-    bool changed = died != me->died_seen || (me->index == 0 && holds != me->holds_seen);
-    me->died_seen = died;
+    bool changed = exited != me->exited_seen || (me->index == 0 && holds != me->holds_seen);
+    me->exited_seen = exited;
     me->holds_seen = holds;
     if (changed && run_is_over(me))
         jzx__sched_end_run(me->sched);

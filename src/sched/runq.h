@@ -65,37 +65,25 @@ static inline struct jzx__task *jzx__runq_pop_front(struct jzx__runq *queue) {
     return link == &queue->list.ring ? NULL : jzx__runq_take(queue, link);
 }
 
-/* The newest of a queue that is pushed at the front; NULL if there is none. */
+/* The newest of a queue that is pushed at the front, or the oldest of one; NULL if there is none.
+ * Such a queue has no fence. */
 static inline struct jzx__task *jzx__runq_pop_newest(struct jzx__runq *queue) {
     struct jzx__link *link = queue->list.ring.next;
-    if (JZX_UNLIKELY(link == &queue->fence)) {
-        link = queue->fence.next; /* the fence stays: what is behind it is old */
-        if (link == &queue->list.ring)
-            jzx__runq_unfence(queue);
-    }
     return link == &queue->list.ring ? NULL : jzx__runq_take(queue, link);
 }
 
-/* The oldest of a queue that is pushed at the front; NULL if there is none. */
 static inline struct jzx__task *jzx__runq_pop_back(struct jzx__runq *queue) {
     struct jzx__link *link = queue->list.ring.prev;
-    if (JZX_UNLIKELY(link == &queue->fence)) {
-        jzx__runq_unfence(queue);
-        link = queue->list.ring.prev;
-    }
     return link == &queue->list.ring ? NULL : jzx__runq_take(queue, link);
 }
 
-/* Every so often: tasks that were there the last time make the queue overdue; else a fence is set
- * behind the newest task. */
-static inline void jzx__runq_inspect(struct jzx__runq *queue, bool newest_is_front) {
+/* Every so often, for a queue that is pushed at the back: tasks that were there the last time make
+ * the queue overdue; else a fence is set behind the newest task. */
+static inline void jzx__runq_inspect(struct jzx__runq *queue) {
     if (queue->fenced) {
         queue->overdue = true;
     } else if (queue->depth != 0) {
-        if (newest_is_front)
-            jzx__list_push_front(&queue->list, &queue->fence);
-        else
-            jzx__list_push_back(&queue->list, &queue->fence);
+        jzx__list_push_back(&queue->list, &queue->fence);
         queue->fenced = true;
     }
 }

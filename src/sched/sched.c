@@ -102,21 +102,32 @@ void jzx__sched_close(struct jzx__sched *sched) {
     jzx__sched_end_run(sched);
 }
 
-/* Deaths are read before births. A death that is seen brings its birth with it; so if the sums are
- * equal, then at the moment between the two readings every task that was born had died. */
+/* Adds up, over all threads, who was made or ended early and who late; see below. */
+static void add_early(const struct jzx__counters *counters, uint64_t *born, uint64_t *died) {
+    *died += jzx__counter_get_acquire(&counters->exited);
+    *born -= jzx__counter_get_acquire(&counters->daemons_spawned);
+}
+
+static void add_late(const struct jzx__counters *counters, uint64_t *born, uint64_t *died) {
+    *died -= jzx__counter_get_acquire(&counters->daemons_exited);
+    *born += jzx__counter_get_acquire(&counters->spawned);
+}
+
+/* Exits and new daemons are read before spawns and ended daemons. An exit that is seen brings its
+ * spawn with it. So what we call born is at least what was born at the moment between the two
+ * readings, and what we call died at most what had died then: if they are equal, nobody lived. */
 uint64_t jzx__sched_live(const struct jzx__sched *sched) {
     uint64_t died = 0;
     uint64_t born = 0;
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        /* acquire: pairs with the release in count_died */
-        died += jzx__atomic_load_acquire(&sched->workers[i]->died);
-    }
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        /* acquire: pairs with the release in count_born */
-        born += jzx__atomic_load_acquire(&sched->workers[i]->born);
-    }
-    /* relaxed: whoever saw such a task die saw its birth, which came before its entry */
-    return born + jzx__atomic_load_relaxed(&sched->foreign_born) - died;
+    for (uint32_t i = 0; i < sched->worker_count; i++)
+        add_early(&sched->workers[i]->counters, &born, &died);
+    for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
+        add_early(&sched->foreign[i].counters, &born, &died);
+    for (uint32_t i = 0; i < sched->worker_count; i++)
+        add_late(&sched->workers[i]->counters, &born, &died);
+    for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
+        add_late(&sched->foreign[i].counters, &born, &died);
+    return born - died;
 }
 
 bool jzx__sched_is_done(const struct jzx__sched *sched) {

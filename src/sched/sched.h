@@ -56,9 +56,8 @@ struct jzx__sched {
 
     /* Written rarely, by any thread. */
     _Alignas(JZX_CACHE_LINE) _Atomic uint32_t stop; /* enum jzx__stop. Decides */
-    _Atomic uint32_t leave;        /* 1: workers end their run, as it is over or stopped. Decides */
-    _Atomic uint32_t holds;        /* of jzx_loop_hold. Decides */
-    _Atomic uint64_t foreign_born; /* as a worker's born, by other threads. Decides */
+    _Atomic uint32_t leave; /* 1: workers end their run, as it is over or stopped. Decides */
+    _Atomic uint32_t holds; /* of jzx_loop_hold. Decides */
     _Atomic uint64_t stop_deadline_ns; /* of the gentle stop */
     struct jzx__depot depot;
     struct jzx__global global;

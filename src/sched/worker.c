@@ -10,6 +10,7 @@
 
 struct jzx__seat jzx__no_seat = {.in_runtime = 1};
 _Thread_local struct jzx__seat *jzx__seat_of_thread = &jzx__no_seat;
+_Thread_local struct jzx__worker *jzx__alone_of_thread;
 
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index) {
     if (!jzx__deque_init(&worker->deque, sched->local_size, &sched->allocator))
@@ -52,6 +53,7 @@ void jzx__worker_deinit(struct jzx__worker *worker) {
 static void go_first(struct jzx__worker *me) {
     me->next_run = 1;
     me->next_left = 1;
+    me->is_special = true;
 }
 
 static struct jzx__runq *rank_queue(struct jzx__worker *me, const struct jzx__task *task) {
@@ -68,6 +70,7 @@ void jzx__worker_requeue_aside(struct jzx__worker *me, struct jzx__task *task) {
         task->place = JZX__IN_HEAVY;
         jzx__runq_push_back(&me->heavy, task);
     }
+    me->is_special = true;
 }
 
 static struct jzx__runq *queue_of(struct jzx__worker *me, const struct jzx__task *task) {
@@ -172,8 +175,6 @@ static uint64_t last_tick(const struct jzx__worker *me) {
 
 /* W8: of the queues that are overdue one task, if there is one. */
 static struct jzx__task *pick_overdue(struct jzx__worker *me) {
-    if (me->spawned.overdue)
-        return jzx__runq_pop_back(&me->spawned);
     struct jzx__runq *queues[] = {&me->ranked[JZX__LOW],
                                   &me->heavy,
                                   &me->woken,
@@ -245,7 +246,7 @@ static struct jzx__task *pick_heavy(struct jzx__worker *me) {
 /* The order of ranks; heavy tasks of normal rank have their share of the time of the light ones. */
 static struct jzx__task *pick_in_order(struct jzx__worker *me) {
     struct jzx__task *task = NULL;
-    if (JZX_UNLIKELY(me->next_run == 1))
+    if (JZX_UNLIKELY(me->next_run == 1) && !(me->run_oldest && me->spawned.depth != 0))
         task = pick_urgent(me);
     if (task == NULL && JZX_UNLIKELY(me->heavy.depth != 0)) {
         task = pick_heavy(me);
@@ -259,7 +260,14 @@ static struct jzx__task *pick_in_order(struct jzx__worker *me) {
     return task;
 }
 
-struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
+/* Whether any rule asks for more than the plain order. */
+static bool order_is_special(const struct jzx__worker *me) {
+    return me->overdue || me->next_run == 1 || me->run_oldest || me->alternate ||
+           (me->heavy.depth | me->ranked[JZX__LOW].depth) != 0;
+}
+
+static JZX_COLD struct jzx__task *pick_special(struct jzx__worker *me) {
+    me->is_special = order_is_special(me);
     if (JZX_UNLIKELY(me->overdue)) {
         me->overdue_last = !me->overdue_last;
         struct jzx__task *task = me->overdue_last ? pick_overdue(me) : NULL;
@@ -267,6 +275,18 @@ struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
             return task;
     }
     return pick_in_order(me);
+}
+
+struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
+    if (JZX_UNLIKELY(me->is_special))
+        return pick_special(me);
+    struct jzx__task *task = jzx__runq_pop_newest(&me->spawned);
+    me->woken_last = task == NULL;
+    if (task == NULL) {
+        task = jzx__runq_pop_front(&me->woken);
+        me->woken_served += task != NULL;
+    }
+    return task;
 }
 
 /* ---- the tick ---- */
@@ -306,12 +326,11 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
 
 /* W8 */
 static void inspect_queues(struct jzx__worker *me) {
-    jzx__runq_inspect(&me->spawned, true);
-    jzx__runq_inspect(&me->woken, false);
-    jzx__runq_inspect(&me->heavy, false);
-    me->overdue = me->spawned.overdue || me->woken.overdue || me->heavy.overdue;
+    jzx__runq_inspect(&me->woken);
+    jzx__runq_inspect(&me->heavy);
+    me->overdue = me->woken.overdue || me->heavy.overdue;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
-        jzx__runq_inspect(&me->ranked[i], false);
+        jzx__runq_inspect(&me->ranked[i]);
         me->overdue = me->overdue || me->ranked[i].overdue;
     }
     if (me->overdue)
@@ -334,6 +353,7 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
         me->fence_ns = 0;
         inspect_queues(me);
     }
+    me->is_special = order_is_special(me);
 }
 
 /* What the message that just ended says about its task, if the tick measured it alone. */

@@ -14,15 +14,15 @@
  *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait.
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, woken and spawned alternate for a
  *       tick.
- *   W3  the oldest spawned task runs every JZX__OLDEST_NS.
+ *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
  *       ends.
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
  *       cache, and is handled before it makes more.
  *   W7  heavy tasks get an eighth of the time while light ones wait.
- *   W8  what has waited for 2 x JZX__FENCE_NS in any queue runs in turns with the others, oldest
- *       first: nobody waits longer than that and two passes over its queue.
+ *   W8  what has waited for 2 x JZX__FENCE_NS in any queue but spawned runs in turns with the
+ *       others, oldest first: nobody waits longer than that and two passes over its queue.
  *
  * Several workers (the rules R1-R19 are those of docs/memory-model.md):
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
@@ -163,37 +163,37 @@ struct jzx__worker {
 
     /* Written by the driving thread, read by others. */
     _Alignas(JZX_CACHE_LINE) _Atomic(struct jzx__seat *) seat; /* who drives it. Decides */
-    _Atomic uint64_t tick_at_ns;   /* last look at the clock: the watchdog's */
-    _Atomic uint64_t born;         /* tasks that keep the run going; with died it decides the end */
-    _Atomic uint64_t died;         /* likewise */
-    _Atomic uint32_t ready_depth;  /* gauge, of the last tick */
-    struct jzx__counters counters; /* gauges */
+    _Atomic uint64_t tick_at_ns;  /* last look at the clock: the watchdog's */
+    _Atomic uint32_t ready_depth; /* gauge, of the last tick */
+    struct jzx__counters counters;
 
     /* The driving thread's own from here on. */
     _Alignas(JZX_CACHE_LINE) struct jzx__sched *sched;
     struct jzx__task *next; /* the next-slot */
     struct jzx__runq spawned;
     struct jzx__runq woken;
-    uint32_t next_left;                 /* turns in a row that the next-slot still has */
-    uint32_t next_run;                  /* what that is set to: 1 while others go first */
-    uint32_t tick_left;                 /* messages until the next tick */
-    uint32_t tick_every;                /* messages between two ticks; adapts to JZX__TICK_NS */
-    uint32_t turn_flags;                /* JZX__TURN_*: of the current turn */
-    bool alternate;                     /* W2 is in force */
-    bool woken_last;                    /* while it is: whose turn it was */
-    bool run_oldest;                    /* W3 is due */
-    bool overdue_last;                  /* W8: whose turn it was */
-    bool overdue;                       /* W8: some queue is */
-    bool is_measured;                   /* the next tick comes one message after the last */
-    uint64_t pass_handled;              /* messages of the current pass, not yet in the counters */
-    uint64_t woken_served;              /* woken tasks run so far */
-    uint64_t woken_seen;                /* its value at the last tick */
-    uint64_t passed_ns;                 /* how long woken tasks have been passed over */
-    uint64_t oldest_ns;                 /* time since W3 was due last */
-    uint64_t fence_ns;                  /* time since the fences were looked at */
-    uint64_t turn_asked_ns;             /* when it was asked first */
-    uint64_t turn_began_ns;             /* as far as its ticks know */
-    uint64_t heavy_after_ns;            /* W7: when the next heavy task may run beside light ones */
+    uint32_t next_left;      /* turns in a row that the next-slot still has */
+    uint32_t next_run;       /* what that is set to: 1 while others go first */
+    uint32_t tick_left;      /* messages until the next tick */
+    uint32_t tick_every;     /* messages between two ticks; adapts to JZX__TICK_NS */
+    uint32_t turn_flags;     /* JZX__TURN_*: of the current turn */
+    bool is_special;         /* the order is not just: newest spawned, then oldest woken */
+    bool alternate;          /* W2 is in force */
+    bool woken_last;         /* while it is: whose turn it was */
+    bool run_oldest;         /* W3 is due */
+    bool overdue_last;       /* W8: whose turn it was */
+    bool overdue;            /* W8: some queue is */
+    bool is_measured;        /* the next tick comes one message after the last */
+    uint64_t pass_handled;   /* messages of the current pass, not yet in the counters */
+    uint64_t pass_accepted;  /* likewise */
+    uint64_t woken_served;   /* woken tasks run so far */
+    uint64_t woken_seen;     /* its value at the last tick */
+    uint64_t passed_ns;      /* how long woken tasks have been passed over */
+    uint64_t oldest_ns;      /* time since W3 was due last */
+    uint64_t fence_ns;       /* time since the fences were looked at */
+    uint64_t turn_asked_ns;  /* when it was asked first */
+    uint64_t turn_began_ns;  /* as far as its ticks know */
+    uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     void *turn;                         /* the layer above's: the cleanup that runs, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
@@ -203,10 +203,10 @@ struct jzx__worker {
     struct jzx__slab slab;
     struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
     struct jzx__runq heavy;
-    bool by_caller;      /* driven by the thread that called run, or by a test */
-    uint64_t died_seen;  /* died at the last look whether the run is over */
-    uint32_t holds_seen; /* likewise */
-    uint32_t stop_seen;  /* the state of stop that the worker has acted on */
+    bool by_caller;       /* driven by the thread that called run, or by a test */
+    uint64_t exited_seen; /* exited at the last look whether the run is over */
+    uint32_t holds_seen;  /* likewise */
+    uint32_t stop_seen;   /* the state of stop that the worker has acted on */
     struct jzx__rng rng;
     struct jzx__balance balance;
 };
@@ -214,6 +214,14 @@ struct jzx__worker {
 /* relaxed: a thread that drives it has written it, or was told so with the worker */
 #define JZX_ASSERT_OWNER(worker)                                                                   \
     JZX_ASSERT(jzx__atomic_load_relaxed(&(worker)->seat) == jzx__seat_of_thread)
+
+/* Brings what a pass has counted into the counters. */
+static inline void jzx__worker_flush(struct jzx__worker *me) {
+    jzx__counter_add(&me->counters.handled, me->pass_handled);
+    jzx__counter_add(&me->counters.accepted, me->pass_accepted);
+    me->pass_handled = 0;
+    me->pass_accepted = 0;
+}
 
 /* False without memory. */
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index);
@@ -226,13 +234,17 @@ static inline struct jzx__task *jzx__worker_current(const struct jzx__worker *me
     return jzx__atomic_load_relaxed(&jzx__seat_of_thread->task);
 }
 
+/* What `easy` is for an ordinary task. */
+static inline uint32_t jzx__task_easy(uint32_t cap) {
+    return cap < JZX__SOFT_LIMIT - 1 ? cap : JZX__SOFT_LIMIT - 1;
+}
+
 /* Says where the task idles, and with it how many nodes may wait before an append must think. */
 static inline void jzx__task_set_rest(struct jzx__task *task, enum jzx__place rest) {
     /* relaxed: never changes in a life */
     uint32_t cap = jzx__atomic_load_relaxed(&task->cap);
-    uint32_t easy = cap < JZX__SOFT_LIMIT - 1 ? cap : JZX__SOFT_LIMIT - 1;
     task->rest = (uint8_t)rest;
-    task->easy = rest == JZX__IDLE ? easy : 0;
+    task->easy = rest == JZX__IDLE ? jzx__task_easy(cap) : 0;
 }
 
 static inline bool jzx__task_is_heavy(const struct jzx__task *task) {
@@ -377,19 +389,17 @@ static inline void jzx__worker_count_message(struct jzx__worker *me) {
 /* True if the turn that runs has used its time and others wait. */
 bool jzx__worker_turn_spent(struct jzx__worker *me);
 
-/* A task that keeps the run going was made or has ended here. */
-static inline void jzx__worker_count_born(struct jzx__worker *me) {
-    /* relaxed: only this thread writes it */
-    uint64_t born = jzx__atomic_load_relaxed(&me->born);
-    /* release: pairs with the acquire in jzx__sched_live, which reads died first */
-    jzx__atomic_store_release(&me->born, born + 1);
+/* A task was made here, before anybody can see it; or has ended here. */
+static inline void jzx__worker_count_spawned(struct jzx__worker *me, bool daemon) {
+    if (JZX_UNLIKELY(daemon))
+        jzx__counter_add_release(&me->counters.daemons_spawned, 1);
+    jzx__counter_add_release(&me->counters.spawned, 1);
 }
 
-static inline void jzx__worker_count_died(struct jzx__worker *me) {
-    /* relaxed: only this thread writes it */
-    uint64_t died = jzx__atomic_load_relaxed(&me->died);
-    /* release: pairs with the acquire in jzx__sched_live: its birth is visible with its death */
-    jzx__atomic_store_release(&me->died, died + 1);
+static inline void jzx__worker_count_exited(struct jzx__worker *me, bool daemon) {
+    if (JZX_UNLIKELY(daemon))
+        jzx__counter_add_release(&me->counters.daemons_exited, 1);
+    jzx__counter_add_release(&me->counters.exited, 1);
 }
 
 /* ---- sleeping ---- */

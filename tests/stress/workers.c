@@ -17,7 +17,8 @@ static jzx_loop *open_loop(uint32_t workers, bool restless, jzx_balance balance)
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = workers, .balance = balance));
     assert_non_null(loop);
     loop->sched.restless = restless && workers > 1;
-    loop->restless = loop->sched.restless ? JZX__CARE_MOVE : 0;
+    /* relaxed: sends every spawn the long way, where it is made restless */
+    jzx__atomic_store_relaxed(&loop->observer.is_set, loop->sched.restless ? 1u : 0u);
     return loop;
 }
 

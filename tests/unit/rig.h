@@ -105,7 +105,7 @@ static inline void rig_open(void) {
     jzx__crew_sit(&rig.seat, rig_worker(), true);
     jzx__seat_enter(&rig.seat);
     jzx__worker_resume(rig_worker());
-    jzx__worker_count_born(rig_worker()); /* somebody keeps the run going */
+    jzx__worker_count_spawned(rig_worker(), false); /* somebody keeps the run going */
 }
 
 static inline void rig_close(void) {

@@ -162,7 +162,7 @@ JZX_TEST(a_worker_for_which_something_came_does_not_sleep) {
         else if (what == 2)
             jzx__sched_close(&rig.sched);
         else
-            jzx__worker_count_died(rig_worker()); /* the run is over */
+            jzx__worker_count_exited(rig_worker(), false); /* the run is over */
         jzx__worker_idle(rig_worker());
         JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.parked), 0);
         JZX_EXPECT_EQ(jzx__atomic_load_seq_cst(&rig_worker()->parker.state), JZX__AWAKE);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Printing for programs: one JSON object a line, one for each side of each row. */
+#include "driver.h"
+
+static const char *peer_of(const struct setup *setup) {
+    if (setup->floor)
+        return "floor";
+    return setup->alone ? "jzx-alone" : "jzx";
+}
+
+static void print_notes(FILE *out, const struct bench *bench, const struct side *side) {
+    fprintf(out, ",\"notes\":{");
+    for (unsigned i = 0; bench->notes[i] != NULL; i++)
+        fprintf(out, "%s\"%s\":%.3f", i == 0 ? "" : ",", bench->notes[i], side->notes[i]);
+    fprintf(out, "}");
+}
+
+static void print_side(FILE *out, const struct measured *measured, const struct side *side) {
+    const struct bench *bench = measured->bench;
+    const struct setup *setup = &side->setup;
+    double seconds = side->seconds.median;
+    fprintf(out, "{\"bench\":\"%s\",\"peer\":\"%s\",\"workers\":%u,\"foreign_threads\":%u",
+            bench->name, peer_of(setup), (unsigned)setup->workers, bench->foreign_threads);
+    if (setup->cpu == ANY_CPU)
+        fprintf(out, ",\"cpus\":%u,\"balance\":\"%s\"", bench_cpus(), balance_name(setup->balance));
+    fprintf(out, ",\"ops\":%llu,\"seconds\":%.6f,\"ns_per_op\":%.3f", (unsigned long long)side->ops,
+            seconds, seconds * 1e9 / (double)side->ops);
+    fprintf(out, ",\"unit\":\"%s\",\"per_op\":%.3f,\"per_op_q1\":%.3f,\"per_op_q3\":%.3f",
+            unit_name(bench->unit), side->figure.median, side->figure.q1, side->figure.q3);
+    if (setup->floor)
+        fprintf(out, ",\"cap\":null"); /* the floor knows no bound */
+    else
+        fprintf(out, ",\"cap\":%u", cap_of(bench));
+    fprintf(out, ",\"op\":\"%s\",\"payload\":%u,\"batch\":\"%s\",\"pairs\":%u", bench->op,
+            bench->payload, bench->batch, measured->pairs);
+    if (setup->workers > 1 && !setup->floor)
+        fprintf(out, ",\"handovers\":%llu", (unsigned long long)side->handovers);
+    fprintf(out, ",\"checked\":\"%s\"", bench->checked);
+    if (bench->notes != NULL && !setup->floor)
+        print_notes(out, bench, side);
+}
+
+/* The ratio to the last side, if that is what this one is compared with. */
+static void print_ratio(FILE *out, const struct measured *measured, const struct side *side) {
+    if (measured->has_reference && side != &measured->sides[measured->count - 1])
+        fprintf(out, ",\"ratio\":%.3f,\"ratio_q1\":%.3f,\"ratio_q3\":%.3f", side->ratio.median,
+                side->ratio.q1, side->ratio.q3);
+}
+
+static void print_verdict(FILE *out, const struct measured *measured) {
+    const struct bench *bench = measured->bench;
+    struct limits limits = limits_of(measured);
+    if (limits.aim >= 0)
+        fprintf(out, ",\"aim\":%.1f", limits.aim);
+    if (limits.ratio >= 0)
+        fprintf(out, ",\"ratio_limit\":%.3f", limits.ratio);
+    fprintf(out, ",\"ok\":%s,\"shows\":[",
+            keeps_aim(measured) && keeps_ratio(measured) ? "true" : "false");
+    const char *separator = "";
+    for (const char *const *id = bench->shows; id != NULL && *id != NULL; id++) {
+        fprintf(out, "%s\"%s\"", separator, *id);
+        separator = ",";
+    }
+    fprintf(out, "]");
+}
+
+/* What is asked of the row is asked of its first side. */
+void print_json(FILE *out, const struct measured *measured) {
+    if (measured->failed) {
+        fprintf(out, "{\"bench\":\"%s\",\"peer\":\"jzx\",\"failed\":true}\n",
+                measured->bench->name);
+        fflush(out);
+        return;
+    }
+    for (unsigned i = 0; i < measured->count; i++) {
+        print_side(out, measured, &measured->sides[i]);
+        print_ratio(out, measured, &measured->sides[i]);
+        if (i == 0)
+            print_verdict(out, measured);
+        fprintf(out, "}\n");
+    }
+    fflush(out);
+}

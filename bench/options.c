@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: what to measure, and which rows. */
+#include "driver.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+static const struct bench *const benches[] = {
+#define BENCH_ADDRESS(name) &bench_##name,
+    BENCH_MAP(BENCH_ADDRESS)
+#undef BENCH_ADDRESS
+};
+
+#define BENCH_COUNT (sizeof benches / sizeof benches[0])
+
+/* What was said, as it is read. */
+struct said {
+    struct options options;
+    bool profile;
+    bool workers;
+    bool balance;
+    bool every_balance;
+    bool held;
+    bool cpu;
+    bool names;
+    bool named[BENCH_COUNT];
+};
+
+__attribute__((noreturn)) static void wrong_use(const char *what, const char *value) {
+    fprintf(stderr, "jzx bench: %s '%s'\n", what, value);
+    fprintf(
+        stderr,
+        "usage: jzx bench [names] [--json] [--pairs N] [--cpu N] [--profile] [--small]\n"
+        "       jzx bench [names] --workers N[:M] [--held] [--balance adaptive|eager|none|all]\n"
+        "                 [--json] [--pairs N] [--profile] [--small]\n"
+        "names:");
+    for (size_t i = 0; i < BENCH_COUNT; i++)
+        fprintf(stderr, " %s", benches[i]->name);
+    fputc('\n', stderr);
+    exit(2);
+}
+
+/* ---- values ---- */
+
+static long number_of(const char *option, const char *text, char after, long min, long max) {
+    char *end = NULL;
+    if (text == NULL)
+        wrong_use("a number must follow", option);
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (end == text || (*end != '\0' && *end != after) || errno != 0 || number < min ||
+        number > max)
+        wrong_use("not a number that is allowed here:", text);
+    return number;
+}
+
+/* The last CPU that we may use: the first is where a system does its other work. */
+static int default_cpu(void) {
+    cpu_set_t allowed;
+    int cpu = 0;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+        for (int i = 0; i < CPU_SETSIZE; i++) {
+            if (CPU_ISSET((size_t)i, &allowed))
+                cpu = i;
+        }
+    }
+    return cpu;
+}
+
+static int cpu_of(const char *option, const char *text) {
+    cpu_set_t allowed;
+    long cpu = number_of(option, text, '\0', 0, CPU_SETSIZE - 1);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && !CPU_ISSET((size_t)cpu, &allowed))
+        wrong_use("not a CPU that we may use:", text);
+    return (int)cpu;
+}
+
+/* "N:M", or "N": against one worker, or, if N are more than there are CPUs, against one for each
+ * CPU. */
+static void set_workers(struct said *said, const char *option, const char *text) {
+    long workers = number_of(option, text, ':', 1, JZX_WORKERS_MAX);
+    const char *colon = strchr(text, ':');
+    unsigned cpus = bench_cpus();
+    said->workers = true;
+    said->options.workers = (uint32_t)workers;
+    if (colon != NULL)
+        said->options.against = (uint32_t)number_of(option, colon + 1, '\0', 1, JZX_WORKERS_MAX);
+    else
+        said->options.against = workers > cpus ? cpus : 1;
+}
+
+static void set_balance(struct said *said, const char *option, const char *text) {
+    if (text == NULL)
+        wrong_use("a setting must follow", option);
+    said->balance = true;
+    said->every_balance = strcmp(text, "all") == 0;
+    if (said->every_balance)
+        return;
+    for (jzx_balance i = JZX_BALANCE_ADAPTIVE; i <= JZX_BALANCE_NONE; i++) {
+        if (strcmp(text, balance_name(i)) == 0) {
+            said->options.balance = i;
+            return;
+        }
+    }
+    wrong_use("not a setting of balance:", text);
+}
+
+/* ---- names ---- */
+
+/* "foreign" names "foreign-2", too. */
+static bool is_named(const struct bench *bench, const char *name) {
+    size_t len = strlen(name);
+    return strncmp(bench->name, name, len) == 0 &&
+           (bench->name[len] == '\0' || bench->name[len] == '-');
+}
+
+static void add_name(struct said *said, const char *name) {
+    bool found = false;
+    for (size_t i = 0; i < BENCH_COUNT; i++) {
+        if (is_named(benches[i], name))
+            found = said->named[i] = true;
+    }
+    if (!found)
+        wrong_use("no benchmark", name);
+    said->names = true;
+}
+
+/* Is the row in the table that was asked for? */
+static bool is_in_table(const struct said *said, const struct bench *bench) {
+    switch (bench->kind) {
+    case BENCH_ONE: return !said->workers;
+    case BENCH_BOTH: return !said->held;
+    case BENCH_WORKERS: return said->workers && !said->held;
+    case BENCH_SEVERAL: return said->workers && !said->held && said->options.workers > 1;
+    case BENCH_HELD: return said->held;
+    }
+    return false;
+}
+
+static const char *why_not(const struct said *said, const struct bench *bench) {
+    if (bench->kind == BENCH_HELD)
+        return "held out, see --held:";
+    if (said->held)
+        return "not one of those that are held out:";
+    if (bench->kind == BENCH_ONE)
+        return "runs with one worker only:";
+    return said->workers ? "needs two workers at least:" : "needs --workers:";
+}
+
+static void select_rows(struct said *said) {
+    static const struct bench *selected[BENCH_COUNT + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < BENCH_COUNT; i++) {
+        bool in_table = is_in_table(said, benches[i]);
+        if (said->named[i] && !in_table)
+            wrong_use(why_not(said, benches[i]), benches[i]->name);
+        if (said->names ? said->named[i] : in_table)
+            selected[count++] = benches[i];
+    }
+    selected[count] = NULL;
+    said->options.selected = selected;
+}
+
+/* ---- all together ---- */
+
+static bool *flag_of(struct said *said, const char *option) {
+    if (strcmp(option, "--json") == 0)
+        return &said->options.json;
+    if (strcmp(option, "--small") == 0)
+        return &said->options.small;
+    if (strcmp(option, "--profile") == 0)
+        return &said->profile;
+    return strcmp(option, "--held") == 0 ? &said->held : NULL;
+}
+
+static void take_value(struct said *said, const char *option, const char *value) {
+    if (strcmp(option, "--pairs") == 0) {
+        said->options.pairs = (unsigned)number_of(option, value, '\0', PAIRS_MIN, PAIRS_MAX);
+    } else if (strcmp(option, "--cpu") == 0) {
+        said->cpu = true;
+        said->options.cpu = cpu_of(option, value);
+    } else if (strcmp(option, "--workers") == 0) {
+        set_workers(said, option, value);
+    } else if (strcmp(option, "--balance") == 0) {
+        set_balance(said, option, value);
+    } else {
+        wrong_use("no option", option);
+    }
+}
+
+/* Takes one option with its value, or a name, and returns where the next begins. */
+static char **take(struct said *said, char **args) {
+    bool *flag = flag_of(said, args[0]);
+    if (flag != NULL) {
+        *flag = true;
+    } else if (args[0][0] == '-') {
+        take_value(said, args[0], args[1]);
+        return args + 2;
+    } else {
+        add_name(said, args[0]);
+    }
+    return args + 1;
+}
+
+static void check_together(const struct said *said) {
+    const struct options *options = &said->options;
+    if (said->held && !said->workers)
+        wrong_use("needs --workers:", "--held");
+    if (said->balance && !said->workers)
+        wrong_use("needs --workers:", "--balance");
+    if (said->cpu && said->workers)
+        wrong_use("several workers have all CPUs:", "--cpu");
+    if (said->profile && said->every_balance)
+        wrong_use("--profile takes one setting of", "--balance");
+    if (said->workers && !said->profile && options->workers <= options->against)
+        wrong_use("more workers are compared with fewer:", "--workers");
+}
+
+const struct options *options_parse(char **args) {
+    static struct said said;
+    said = (struct said){.options = {.pairs = PAIRS_DEFAULT,
+                                     .cpu = default_cpu(),
+                                     .workers = 1,
+                                     .balance = JZX_BALANCE_ADAPTIVE}};
+    while (*args != NULL)
+        args = take(&said, args);
+    check_together(&said);
+    if (said.profile)
+        said.options.mode = MODE_PROFILE;
+    else if (said.every_balance)
+        said.options.mode = MODE_BALANCE;
+    else
+        said.options.mode = said.workers ? MODE_WORKERS : MODE_FLOOR;
+    select_rows(&said);
+    return &said.options;
+}
