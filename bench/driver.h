@@ -60,7 +60,8 @@ struct setup {
     uint32_t workers;
     jzx_balance balance;
     uint64_t size;
-    int cpu; /* ANY_CPU: all that we may use */
+    int cpu;   /* ANY_CPU: all that we may use */
+    bool dump; /* print what the loop says of itself at the end */
 };
 
 struct side {

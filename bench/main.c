@@ -11,7 +11,8 @@ static void profile(const struct options *options) {
         struct setup setup = {.workers = options->workers,
                               .balance = options->balance,
                               .size = size_of(*bench, options),
-                              .cpu = ANY_CPU};
+                              .cpu = ANY_CPU,
+                              .dump = options->workers > 1};
         run_here(*bench, &setup, &run);
         printf("%s: %llu operations in %.3f s\n", (*bench)->name, (unsigned long long)run.ops,
                run.seconds);

@@ -30,6 +30,11 @@ static void prepare_child(int cpu) {
         bench_fail("cannot run on CPU %d: %s", cpu, strerror(errno));
 }
 
+static void print_line(void *ctx, const char *text) {
+    (void)ctx;
+    puts(text);
+}
+
 void run_here(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     jzx_config config;
     jzx_config_init(&config);
@@ -46,6 +51,8 @@ void run_here(const struct bench *bench, const struct setup *setup, struct bench
     else
         bench->run(loop, setup->size, run);
     run->handovers = bench_stats(loop).handovers;
+    if (setup->dump)
+        jzx_loop_dump(loop, print_line, NULL);
     BENCH_CHECK(jzx_loop_destroy(loop) == JZX_OK);
 }
 

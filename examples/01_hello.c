@@ -15,7 +15,7 @@ static jzx_behavior_result greet(jzx_context *ctx, const jzx_message *msg) {
 int main(void) {
     int count = 0;
     jzx_actor_id greeter;
-    jzx_loop *loop = jzx_loop_create(NULL); /* NULL: the defaults */
+    jzx_loop *loop = jzx_loop_create(NULL); /* NULL: the defaults, on all cores */
     jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet, .state = &count), &greeter);
     for (int i = 0; i < 3; i++)
         jzx_send(loop, greeter, JZX_NOBODY, "world", 5, GREET);

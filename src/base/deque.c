@@ -49,6 +49,7 @@ void jzx__deque_deinit(struct jzx__deque *deque) {
 bool jzx__deque_grow(struct jzx__deque *deque, uint64_t bottom, uint64_t top) {
     /* relaxed: only the owner writes array */
     struct jzx__deque_array *old = jzx__atomic_load_relaxed(&deque->array);
+    JZX_ASSERT(bottom - top == old->mask + 1); /* it is full, and no more than that (D1) */
     struct jzx__deque_array *grown = create_array(deque->allocator, 2 * (old->mask + 1));
     if (grown == NULL)
         return false;

@@ -14,8 +14,8 @@
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
  *       they send to; for a while they are not offered again.
- *   B5  follow: for a while after a theft, tasks that get their next message from the thief move
- *       there. One direction only: a connected group moves whole, independent ones split.
+ *   B5  follow: for a while after a theft from a chatty worker, tasks that get their next message
+ *       from the thief move there. One direction only: a connected group moves whole, independent ones split.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
  * nothing. The figures behind the constants are in docs/balance.md. */
@@ -31,11 +31,11 @@
 #define RECLAIM_NS 200000u
 #define EXPLORE_MIN_NS 1000000u
 #define EXPLORE_MAX_NS 256000000u
+#define EXPLORE_JUDGED_NS 4000000u
+#define LONG_SLEEP_NS 20000000u
 #define WINDOW_NS 1000000u
 #define WINDOW_MSGS 1024u
 #define WINDOW_CROSSED_MIN 16u
-#define CROSS_NS 200u /* the price of a message to another worker */
-#define WAKE_NS 5000u /* the price of waking one */
 #define GATHER_NS 2000000u
 #define PAUSE_MIN_NS 16000000u
 #define PAUSE_MAX_NS 256000000u
@@ -52,7 +52,6 @@ bool jzx__balance_init(struct jzx__balance *balance, struct jzx__sched *sched) {
     if (balance->crossed_to == NULL)
         return false;
     memset(balance->crossed_to, 0, size);
-    balance->explore_after_ns = EXPLORE_MIN_NS;
     balance->pause_ns = PAUSE_MIN_NS;
     return true;
 }
@@ -62,13 +61,38 @@ void jzx__balance_deinit(struct jzx__balance *balance, struct jzx__sched *sched)
               sched->worker_count * sizeof *balance->crossed_to);
 }
 
-void jzx__balance_suspend(struct jzx__balance *balance, uint64_t now) {
-    balance->slept_at_ns = now;
+/* ---- experiments ---- */
+
+static uint64_t explore_gap(const struct jzx__sched *sched) {
+    /* relaxed: a hint */
+    uint64_t gap = jzx__atomic_load_relaxed(&sched->explore_gap_ns);
+    return gap < EXPLORE_MIN_NS ? EXPLORE_MIN_NS : gap;
 }
 
-void jzx__balance_resume(struct jzx__balance *balance, uint64_t now) {
-    if (balance->slept_at_ns != 0)
+static void widen_explore_gap(struct jzx__sched *sched, uint64_t factor) {
+    uint64_t gap = explore_gap(sched) * factor;
+    /* relaxed: a hint */
+    jzx__atomic_store_relaxed(&sched->explore_gap_ns, gap > EXPLORE_MAX_NS ? EXPLORE_MAX_NS : gap);
+}
+
+void jzx__balance_suspend(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    balance->slept_at_ns = now;
+    /* B2: all that it had went where a part of it was taken: it belongs together */
+    if (balance->explored_at_ns != 0 && now - balance->explored_at_ns < EXPLORE_JUDGED_NS)
+        widen_explore_gap(me->sched, 4);
+    balance->explored_at_ns = 0;
+}
+
+void jzx__balance_resume(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    if (balance->slept_at_ns != 0) {
         balance->window_idle_ns += now - balance->slept_at_ns;
+        if (now - balance->slept_at_ns > LONG_SLEEP_NS) {
+            /* relaxed: a hint; what it does now may be another thing altogether */
+            jzx__atomic_store_relaxed(&me->sched->explore_gap_ns, (uint64_t)0);
+        }
+    }
     balance->slept_at_ns = 0;
     balance->busy_since_ns = now;
     balance->sample_at_ns = now;
@@ -119,6 +143,17 @@ static bool reclaim_one(struct jzx__worker *me) {
     return true;
 }
 
+/* One direction only: a worker to which tasks are moving does not send its own away. */
+static bool is_host(const struct jzx__worker *worker, uint64_t now) {
+    /* relaxed: a moment more or less does no harm */
+    return now < jzx__atomic_load_relaxed(&worker->balance.guests_until_ns);
+}
+
+static void be_host(struct jzx__worker *worker, uint64_t until_ns) {
+    /* relaxed: see is_host */
+    jzx__atomic_store_relaxed(&worker->balance.guests_until_ns, until_ns);
+}
+
 /* Half of what the victim offers, one by one. */
 static bool rob(struct jzx__worker *me, struct jzx__worker *victim) {
     uint64_t wanted = (jzx__deque_count(&victim->deque) + 1) / 2;
@@ -139,6 +174,7 @@ static bool rob(struct jzx__worker *me, struct jzx__worker *victim) {
         return false;
     jzx__counter_add(&me->counters.stolen, got);
     me->balance.follow_to = NULL; /* B5: one direction only */
+    be_host(me, jzx__clock_now(&me->sched->clock) + 2 * FOLLOW_NS);
     /* relaxed: a hint for the victim's tick */
     jzx__atomic_store_relaxed(&victim->robbed_by, me);
     return true;
@@ -153,8 +189,11 @@ static bool steal(struct jzx__worker *me) {
     uint32_t first = jzx__rng_below(&me->rng, count);
     for (uint32_t i = 0; i < count; i++) {
         struct jzx__worker *victim = sched->workers[(first + i) % count];
-        if (victim != me && rob(me, victim))
-            return true;
+        if (victim == me || !rob(me, victim))
+            continue;
+        while (!jzx__sched_has_idle(sched) && rob(me, victim))
+            continue; /* nobody else is there for the rest */
+        return true;
     }
     return false;
 }
@@ -229,11 +268,13 @@ static uint32_t spread(struct jzx__worker *me, uint64_t now) {
     bool spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS;
     bool next = me->next != NULL && now - me->turn_began_ns >= SHARE_AFTER_NS;
     if (!woken && !spawned && !next) {
-        balance->overdue_ticks = 0;
+        balance->overdue_at_ns = 0;
         return 0;
     }
-    if (++balance->overdue_ticks < 2)
-        return 0;
+    if (balance->overdue_at_ns == 0)
+        balance->overdue_at_ns = now;
+    if (now - balance->overdue_at_ns < JZX__TICK_NS / 2)
+        return 0; /* it may have been a hiccup */
     if (spawned)
         return offer_half(me, &me->spawned, now);
     if (next)
@@ -244,14 +285,20 @@ static uint32_t spread(struct jzx__worker *me, uint64_t now) {
 /* B2. Returns what was offered. */
 static uint32_t explore(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    if (now - balance->busy_since_ns < balance->explore_after_ns || jzx__worker_ready_depth(me) < 2)
+    struct jzx__sched *sched = me->sched;
+    /* relaxed: a hint */
+    uint64_t last = jzx__atomic_load_relaxed(&sched->explored_at_ns);
+    if (now - balance->busy_since_ns < EXPLORE_MIN_NS || now - last < explore_gap(sched) ||
+        jzx__worker_ready_depth(me) < 2)
         return 0;
-    balance->busy_since_ns = now;
-    if (balance->explore_after_ns < EXPLORE_MAX_NS)
-        balance->explore_after_ns *= 2;
     uint32_t offered = offer_half(me, &me->woken, now) + offer_half(me, &me->spawned, now);
-    if (offered != 0)
-        jzx__counter_add(&me->counters.explored, 1);
+    if (offered == 0)
+        return 0;
+    /* relaxed: a hint */
+    jzx__atomic_store_relaxed(&sched->explored_at_ns, now);
+    widen_explore_gap(sched, 2);
+    balance->explored_at_ns = now;
+    jzx__counter_add(&me->counters.explored, 1);
     return offered;
 }
 
@@ -273,9 +320,9 @@ static void offer_work(struct jzx__worker *me, uint64_t now) {
                   offer_half(me, &me->heavy, now);
     } else {
         offered = offer(me, &me->heavy, me->heavy.depth, now);
-        if (offered == 0)
+        if (offered == 0 && !is_host(me, now))
             offered = spread(me, now);
-        if (offered == 0)
+        if (offered == 0 && !is_host(me, now))
             offered = explore(me, now);
     }
     if (offered != 0)
@@ -313,26 +360,29 @@ static bool move(struct jzx__worker *me, struct jzx__task *task, struct jzx__wor
     return true;
 }
 
-bool jzx__balance_gather(struct jzx__worker *me, struct jzx__task *task) {
-    struct jzx__balance *balance = &me->balance;
-    if (balance->gather_to == NULL)
-        return false;
+/* The same for a task that is not offered again for a while. */
+static bool move_to_stay(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to,
+                         jzx__counter *counter) {
     uint8_t stays = task->stays;
-    make_stay(task, jzx__clock_now(&me->sched->clock), balance->pause_ns);
-    if (move(me, task, balance->gather_to)) {
-        jzx__counter_add(&me->counters.gathered, 1);
+    make_stay(task, jzx__clock_now(&me->sched->clock), me->balance.pause_ns);
+    if (move(me, task, to)) {
+        jzx__counter_add(counter, 1);
         return true;
     }
     task->stays = stays;
     return false;
 }
 
+bool jzx__balance_gather(struct jzx__worker *me, struct jzx__task *task) {
+    struct jzx__worker *to = me->balance.gather_to;
+    return to != NULL && move_to_stay(me, task, to, &me->counters.gathered);
+}
+
 bool jzx__balance_follow(struct jzx__worker *me, struct jzx__task *task, uintptr_t sender_owner) {
     struct jzx__worker *to = me->balance.follow_to;
-    if (to == NULL || sender_owner != jzx__worker_word(to) || !move(me, task, to))
+    if (to == NULL || sender_owner != jzx__worker_word(to))
         return false;
-    jzx__counter_add(&me->counters.followed, 1);
-    return true;
+    return move_to_stay(me, task, to, &me->counters.followed);
 }
 
 bool jzx__balance_toss(struct jzx__worker *me, struct jzx__task *task) {
@@ -375,31 +425,48 @@ static bool suffers_more(const struct jzx__worker *me, const struct jzx__worker 
     return theirs < 2 * cost && me->index > partner->index;
 }
 
+static uint64_t handled_by(const struct jzx__worker *me) {
+    return jzx__counter_get(&me->counters.handled) + me->pass_handled;
+}
+
+/* Crossing costs more than its price where it meets contention: a worker that knows what its
+ * messages cost without sees that. */
+static bool is_slowed(struct jzx__balance *balance, uint64_t handled) {
+    bool calm = balance->window_crossed < handled / 64;
+    if (calm && balance->msg_ns != 0) {
+        uint64_t calm_ns = balance->calm_msg_ns;
+        balance->calm_msg_ns = calm_ns == 0 ? balance->msg_ns : (7 * calm_ns + balance->msg_ns) / 8;
+    }
+    return balance->window_crossed > handled / 16 && balance->calm_msg_ns != 0 &&
+           balance->msg_ns > 2 * balance->calm_msg_ns;
+}
+
 static void judge_window(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     uint64_t length = now - balance->window_at_ns;
     uint64_t busy = length > balance->window_idle_ns ? length - balance->window_idle_ns : 0;
     uint64_t light = busy > balance->window_heavy_ns ? busy - balance->window_heavy_ns : 0;
-    uint64_t price =
-        (uint64_t)balance->window_crossed * CROSS_NS + (uint64_t)balance->window_wakes * WAKE_NS;
+    uint64_t price = (uint64_t)balance->window_crossed * JZX__CROSS_NS +
+                     (uint64_t)balance->window_wakes * JZX__WAKE_NS;
     uint32_t cost = part_of(price, light);
     uint32_t usage = part_of(busy, length);
     /* relaxed, both: figures for others */
     jzx__atomic_store_relaxed(&balance->cost, cost);
     jzx__atomic_store_relaxed(&balance->usage, usage);
+    uint64_t handled = handled_by(me) - balance->window_handled;
+    balance->msg_ns = handled == 0 ? 0 : light / handled;
     struct jzx__worker *partner = best_partner(me);
     if (partner == NULL)
         return;
     /* relaxed: a figure of its last window */
     uint32_t both = usage + jzx__atomic_load_relaxed(&partner->balance.usage);
-    bool dear = 2 * price > light;
+    bool dear = 2 * price > light || is_slowed(balance, handled);
     bool pointless = both < FULL * 9 / 10 && price > length / 50;
-    if ((!dear && !pointless) || !suffers_more(me, partner, cost))
+    if ((!dear && !pointless) || is_host(me, now) || !suffers_more(me, partner, cost))
         return;
-    if (balance->gather_to == NULL || now - balance->gather_until_ns > balance->pause_ns) {
-        if (balance->explore_after_ns < EXPLORE_MAX_NS / 4)
-            balance->explore_after_ns *= 4; /* B2: it did not pay */
-    }
+    be_host(partner, now + GATHER_NS + GATHER_NS);
+    if (balance->gather_to == NULL)
+        widen_explore_gap(me->sched, 4); /* B2: it did not pay */
     balance->gather_to = partner;
     balance->gather_until_ns = now + GATHER_NS;
     if (balance->pause_ns < PAUSE_MAX_NS)
@@ -408,7 +475,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
 
 static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    uint64_t handled = jzx__counter_get(&me->counters.handled) + me->pass_handled;
+    uint64_t handled = handled_by(me);
     if (balance->gather_to != NULL && now >= balance->gather_until_ns)
         balance->gather_to = NULL;
     if (balance->follow_to != NULL && now >= balance->follow_until_ns)
@@ -417,8 +484,10 @@ static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
     struct jzx__worker *thief = jzx__atomic_load_relaxed(&me->robbed_by);
     if (thief != NULL) {
         jzx__atomic_store_relaxed(&me->robbed_by, NULL);
-        balance->follow_to = thief;
-        balance->follow_until_ns = now + FOLLOW_NS;
+        if (balance->msg_ns < 2 * JZX__CROSS_NS && !is_host(me, now)) {
+            balance->follow_to = thief;
+            balance->follow_until_ns = now + FOLLOW_NS;
+        }
     }
     bool full = handled - balance->window_handled >= WINDOW_MSGS ||
                 (now - balance->window_at_ns >= WINDOW_NS &&
@@ -453,8 +522,7 @@ static void look_at_offers(struct jzx__worker *me, uint64_t now) {
         continue;
 }
 
-void jzx__balance_tick(struct jzx__worker *me, uint64_t now, uint64_t elapsed) {
-    (void)elapsed;
+void jzx__balance_tick(struct jzx__worker *me, uint64_t now) {
     look_at_global(me);
     if (me->sched->balance == JZX_BALANCE_NONE)
         return;

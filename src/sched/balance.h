@@ -10,11 +10,11 @@ bool jzx__balance_init(struct jzx__balance *balance, struct jzx__sched *sched);
 void jzx__balance_deinit(struct jzx__balance *balance, struct jzx__sched *sched);
 
 /* The worker falls asleep; it begins, or goes on after that. */
-void jzx__balance_suspend(struct jzx__balance *balance, uint64_t now);
-void jzx__balance_resume(struct jzx__balance *balance, uint64_t now);
+void jzx__balance_suspend(struct jzx__worker *me, uint64_t now);
+void jzx__balance_resume(struct jzx__worker *me, uint64_t now);
 
 /* The part of the tick that looks at other workers. */
-void jzx__balance_tick(struct jzx__worker *me, uint64_t now, uint64_t elapsed);
+void jzx__balance_tick(struct jzx__worker *me, uint64_t now);
 
 /* The task that runs on this worker sends to a task of another. */
 void jzx__balance_crossed(struct jzx__worker *me, struct jzx__task *target);

@@ -5,9 +5,12 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/cpus.h"
+#include "base/futex.h"
 #include "sched/balance.h"
 #include "sched/sched.h"
 #include "sched/watchdog.h"
+
+#include "jzx/time.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -22,6 +25,9 @@ void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config) {
     crew->on_stop = config->on_thread_stop;
     crew->hook_ctx = config->thread_hook_ctx;
     snprintf(crew->name, sizeof crew->name, "%s", config->thread_name);
+    /* Here and not in run: in a process that has threads already the first call takes 10 ms. */
+    crew->can_take = config->workers > 1 && crew->spare_max != 0 &&
+                     crew->stall_after_ns != JZX_NEVER && jzx__membarrier_register();
     jzx__lock_init(&crew->lock);
     jzx__parker_init(&crew->watch);
     jzx__parker_init(&crew->main.parker);
@@ -43,6 +49,7 @@ void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
 
 void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller) {
     worker->by_caller = by_caller;
+    jzx__worker_go_first(worker); /* those who are bound to the caller may have waited */
     /* release: pairs with the acquire of the watchdog */
     jzx__atomic_store_release(&worker->seat, seat);
     /* release: pairs with the acquire of a thread that waits for a worker */

@@ -49,6 +49,7 @@ struct jzx__crew {
     uint32_t spare_max;
     int stall_signal;
     bool pin_threads;
+    bool can_take; /* there is a membarrier, and spares are wanted */
     char name[JZX__THREAD_NAME_MAX + 1];
     jzx_thread_hook on_start;
     jzx_thread_hook on_stop;
@@ -60,7 +61,6 @@ struct jzx__crew {
     struct jzx__thread *spares;
     struct jzx__thread *retired; /* of earlier runs: their seats may still be looked at */
     uint32_t thread_count;       /* of threads */
-    bool can_take;               /* there is a membarrier */
 
     struct jzx__thread main;       /* of the thread that called run */
     _Atomic uint32_t main_waits;   /* it has lost worker 0 and wants it back */

@@ -13,7 +13,7 @@ void jzx__global_deinit(struct jzx__global *global) {
     jzx__lock_deinit(&global->lock);
 }
 
-bool jzx__global_push(struct jzx__global *global, struct jzx__task *task, uint32_t limit) {
+uint32_t jzx__global_push(struct jzx__global *global, struct jzx__task *task, uint32_t limit) {
     jzx__lock_acquire(&global->lock);
     /* relaxed: written under the lock that we hold */
     uint32_t count = jzx__atomic_load_relaxed(&global->count);
@@ -23,7 +23,7 @@ bool jzx__global_push(struct jzx__global *global, struct jzx__task *task, uint32
         jzx__atomic_store_seq_cst(&global->count, count + 1);
     }
     jzx__lock_release(&global->lock);
-    return count < limit;
+    return count < limit ? count + 1 : 0;
 }
 
 uint32_t jzx__global_take(struct jzx__global *global, struct jzx__task **tasks, uint32_t max) {

@@ -149,7 +149,7 @@ void jzx__worker_idle(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     if (jzx__balance_find_work(me))
         return;
-    jzx__balance_suspend(&me->balance, jzx__clock_now(&sched->clock));
+    jzx__balance_suspend(me, jzx__clock_now(&sched->clock));
     /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
     jzx__atomic_sub_seq_cst(&sched->active, 1u);
     if (run_is_over(me))
@@ -164,7 +164,7 @@ void jzx__worker_idle(struct jzx__worker *me) {
     jzx__worker_resume(me);
     if (!jzx__worker_has_work(me))
         jzx__balance_find_work(me);
-    if (somebody_offers(me)) /* K5 */
+    if (somebody_offers(me) || !jzx__global_is_empty_seq_cst(&sched->global)) /* K5 */
         jzx__sched_wake_one(sched);
 }
 

@@ -12,6 +12,9 @@
 
 #define WORKER_ALIGN 128u
 
+/* So many tasks of other threads are worth a second worker: one look takes in 17. */
+#define BACKLOG 18u
+
 /* ---- setting up ---- */
 
 static void deinit_workers(struct jzx__sched *sched, uint32_t count) {
@@ -166,10 +169,11 @@ static struct jzx__worker *any_worker(struct jzx__sched *sched, const struct jzx
 }
 
 void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task) {
-    if (jzx__global_push(&sched->global, task, sched->global_max)) {
+    uint32_t waiting = jzx__global_push(&sched->global, task, sched->global_max);
+    if (waiting != 0) {
         /* seq_cst: pairs with the decrement of a worker that falls asleep (K4). One that is awake
          * looks here at its next pass; its ticks wake another if that takes long */
-        if (jzx__atomic_load_seq_cst(&sched->active) == 0)
+        if (waiting >= BACKLOG || jzx__atomic_load_seq_cst(&sched->active) == 0)
             jzx__sched_wake_one(sched);
         return;
     }

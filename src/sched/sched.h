@@ -67,6 +67,10 @@ struct jzx__sched {
     _Atomic uint32_t spinners; /* idle workers that look around instead of sleeping. Decides */
     _Atomic uint32_t checks;   /* orders the looks whether the run is over */
 
+    /* Written by whoever experiments (B2 of balance.c): hints. */
+    _Atomic uint64_t explored_at_ns;
+    _Atomic uint64_t explore_gap_ns; /* until the next time */
+
     struct jzx__foreign foreign[JZX__FOREIGN_COUNT];
     struct jzx__crew crew;
 };

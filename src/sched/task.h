@@ -248,6 +248,7 @@ static inline struct jzx__node *jzx__task_take(struct jzx__task *task) {
     /* acquire: pairs with push, the nodes are visible. release: pairs with the next push that finds
      * no token; the owner word it reads is mine */
     uint64_t word = jzx__atomic_exchange_acq_rel(&task->inbox, left);
+    JZX_ASSERT((word & JZX__INBOX_CLOSED) == 0);
     return jzx__inbox_oldest_first(word);
 }
 

@@ -283,7 +283,6 @@ bool jzx__watchdog_start(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
     if (crew->stall_after_ns == JZX_NEVER)
         return true;
-    crew->can_take = crew->spare_max != 0 && jzx__membarrier_register();
     install_signal(crew);
     crew->is_watched = start_thread(sched);
     if (!crew->is_watched)

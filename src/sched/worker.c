@@ -49,13 +49,6 @@ void jzx__worker_deinit(struct jzx__worker *worker) {
 
 /* ---- making tasks ready ---- */
 
-/* Ranks below normal and heavy tasks wait; those above go before the next-slot. */
-static void go_first(struct jzx__worker *me) {
-    me->next_run = 1;
-    me->next_left = 1;
-    me->is_special = true;
-}
-
 static struct jzx__runq *rank_queue(struct jzx__worker *me, const struct jzx__task *task) {
     return &me->ranked[task->bound == JZX__BOUND_CALLER ? JZX__NORMAL : task->rank];
 }
@@ -65,7 +58,7 @@ void jzx__worker_requeue_aside(struct jzx__worker *me, struct jzx__task *task) {
         task->place = JZX__IN_RANKED;
         jzx__runq_push_back(rank_queue(me, task), task);
         if (task->rank < JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
-            go_first(me);
+            jzx__worker_go_first(me);
     } else {
         task->place = JZX__IN_HEAVY;
         jzx__runq_push_back(&me->heavy, task);
@@ -105,8 +98,10 @@ void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me) {
     struct jzx__worker *owner = (struct jzx__worker *)(word & ~JZX__OWNER_FLAGS);
     jzx__mpsc_push(&owner->inject, &task->injected);
     /* K4 */
-    if (jzx__parker_wake(&owner->parker) && me != NULL)
+    if (jzx__parker_wake(&owner->parker) && me != NULL) {
         me->balance.window_wakes++;
+        me->wakes_in_tick++;
+    }
 }
 
 /* ---- taking in ---- */
@@ -175,12 +170,8 @@ static uint64_t last_tick(const struct jzx__worker *me) {
 
 /* W8: of the queues that are overdue one task, if there is one. */
 static struct jzx__task *pick_overdue(struct jzx__worker *me) {
-    struct jzx__runq *queues[] = {&me->ranked[JZX__LOW],
-                                  &me->heavy,
-                                  &me->woken,
-                                  &me->ranked[JZX__HIGH],
-                                  &me->ranked[JZX__CRITICAL],
-                                  &me->ranked[JZX__NORMAL]};
+    struct jzx__runq *queues[] = {&me->ranked[JZX__LOW], &me->woken, &me->ranked[JZX__HIGH],
+                                  &me->ranked[JZX__CRITICAL], &me->ranked[JZX__NORMAL]};
     for (size_t i = 0; i < sizeof queues / sizeof queues[0] - !me->by_caller; i++) {
         if (queues[i]->overdue)
             return jzx__runq_pop_front(queues[i]);
@@ -225,17 +216,12 @@ static void measure_next(struct jzx__worker *me) {
     jzx__atomic_store_relaxed(&me->tick_at_ns, jzx__clock_now(&me->sched->clock));
     jzx__atomic_store_relaxed(&me->tick_left, 1u);
     me->probe_left += me->probe_left == 0;
-    me->is_measured = true;
+    me->is_measured = true; /* not a sample of the others */
 }
 
-/* W7 */
-static bool heavy_is_due(const struct jzx__worker *me) {
-    return me->heavy.depth != 0 && (last_tick(me) >= me->heavy_after_ns || !light_waits(me));
-}
-
-/* A heavy task if it is due, and nobody else can have it. It is measured: it may be light by now. */
+/* A heavy task if nobody else can have it. It is measured: it may be light by now. */
 static struct jzx__task *pick_heavy(struct jzx__worker *me) {
-    if (!heavy_is_due(me) || (light_waits(me) && jzx__balance_offer_heavy(me)))
+    if (light_waits(me) && jzx__balance_offer_heavy(me))
         return NULL;
     struct jzx__task *task = jzx__runq_pop_front(&me->heavy);
     if (task != NULL && me->sched->worker_count > 1)
@@ -243,19 +229,22 @@ static struct jzx__task *pick_heavy(struct jzx__worker *me) {
     return task;
 }
 
-/* The order of ranks; heavy tasks of normal rank have their share of the time of the light ones. */
+/* W7 */
+static bool heavy_is_due(const struct jzx__worker *me) {
+    return me->heavy.depth != 0 && last_tick(me) >= me->heavy_after_ns;
+}
+
+/* The order of ranks. Heavy tasks, and the oldest spawned one, have their share of the time whatever
+ * else waits (W3, W7). */
 static struct jzx__task *pick_in_order(struct jzx__worker *me) {
-    struct jzx__task *task = NULL;
-    if (JZX_UNLIKELY(me->next_run == 1) && !(me->run_oldest && me->spawned.depth != 0))
+    struct jzx__task *task = heavy_is_due(me) ? pick_heavy(me) : NULL;
+    if (task == NULL && me->next_run == 1 && !(me->run_oldest && me->spawned.depth != 0))
         task = pick_urgent(me);
-    if (task == NULL && JZX_UNLIKELY(me->heavy.depth != 0)) {
-        task = pick_heavy(me);
-        if (task != NULL)
-            return task;
-    }
     if (task == NULL)
         task = pick_light(me);
-    if (task == NULL && me->next == NULL && me->ranked[JZX__LOW].depth != 0)
+    if (task == NULL && me->next == NULL)
+        task = pick_heavy(me);
+    if (task == NULL && me->next == NULL)
         task = jzx__runq_pop_front(&me->ranked[JZX__LOW]);
     return task;
 }
@@ -266,15 +255,25 @@ static bool order_is_special(const struct jzx__worker *me) {
            (me->heavy.depth | me->ranked[JZX__LOW].depth) != 0;
 }
 
-static JZX_COLD struct jzx__task *pick_special(struct jzx__worker *me) {
-    me->is_special = order_is_special(me);
-    if (JZX_UNLIKELY(me->overdue)) {
-        me->overdue_last = !me->overdue_last;
-        struct jzx__task *task = me->overdue_last ? pick_overdue(me) : NULL;
-        if (task != NULL)
-            return task;
+/* W8: after a turn of an overdue task the others have as long. */
+static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
+    if (last_tick(me) < me->overdue_after_ns)
+        return NULL;
+    struct jzx__task *task = pick_overdue(me);
+    if (task != NULL) {
+        measure_next(me);
+        me->overdue_since_ns = last_tick(me);
     }
-    return pick_in_order(me);
+    return task;
+}
+
+static JZX_COLD struct jzx__task *pick_special(struct jzx__worker *me) {
+    struct jzx__task *task = NULL;
+    me->is_special = order_is_special(me);
+    me->overdue_since_ns = 0;
+    if (JZX_UNLIKELY(me->overdue))
+        task = pick_if_overdue(me);
+    return task != NULL ? task : pick_in_order(me);
 }
 
 struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
@@ -291,27 +290,27 @@ struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
 
 /* ---- the tick ---- */
 
+static void probe(struct jzx__worker *me, uint32_t messages) {
+    if (me->sched->worker_count > 1)
+        me->probe_left = messages;
+}
+
 /* Aims at one tick per JZX__TICK_NS: halves or doubles the number of messages between two. After a
- * long one the next messages are measured singly, to see whose they were; now and then some in any
- * case. Ticks of a single message say nothing about the number. */
+ * long one that nobody is known for the next messages are measured singly, to see whose they were;
+ * now and then some in any case. */
 static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
-    if (me->probe_left != 0) {
-        me->probe_left--;
-    } else if (elapsed_ns > 2 * JZX__TICK_NS) {
+    if (elapsed_ns > 2 * JZX__TICK_NS || elapsed_ns > me->tick_every * (uint64_t)JZX__HEAVY_NS) {
         uint64_t wanted = me->tick_every * (uint64_t)JZX__TICK_NS / elapsed_ns;
         me->tick_every = wanted == 0 ? 1 : (uint32_t)wanted;
-        if (me->sched->worker_count > 1)
-            me->probe_left = JZX__PROBE_MSGS;
-    } else {
-        if (elapsed_ns < JZX__TICK_NS / 2 && me->tick_every < JZX__TICK_MSGS_MAX)
-            me->tick_every *= 2;
-        if (me->sched->worker_count > 1 && me->sample_left-- == 0) {
-            me->sample_left = JZX__SAMPLE_TICKS;
-            me->probe_left = JZX__SAMPLE_MSGS;
-        }
+        probe(me, JZX__PROBE_MSGS);
+    } else if (elapsed_ns < JZX__TICK_NS / 2 && me->tick_every < JZX__TICK_MSGS_MAX) {
+        me->tick_every *= 2;
     }
-    /* relaxed: see the field */
-    jzx__atomic_store_relaxed(&me->tick_left, me->probe_left != 0 ? 1u : me->tick_every);
+    if (me->sample_left-- == 0) {
+        me->sample_left = JZX__SAMPLE_TICKS;
+        if (me->probe_left == 0)
+            probe(me, JZX__SAMPLE_MSGS);
+    }
 }
 
 /* W4. The first tick of a turn does not know when the turn began, unless every message ticks: it
@@ -327,14 +326,13 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
 /* W8 */
 static void inspect_queues(struct jzx__worker *me) {
     jzx__runq_inspect(&me->woken);
-    jzx__runq_inspect(&me->heavy);
-    me->overdue = me->woken.overdue || me->heavy.overdue;
+    me->overdue = me->woken.overdue;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
         jzx__runq_inspect(&me->ranked[i]);
         me->overdue = me->overdue || me->ranked[i].overdue;
     }
     if (me->overdue)
-        go_first(me);
+        jzx__worker_go_first(me);
 }
 
 /* W2, W3, W8 */
@@ -358,39 +356,60 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
 
 /* What the message that just ended says about its task, if the tick measured it alone. */
 static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
-    if (elapsed < JZX__LIGHT_NS) {
-        task->heat = 0;
-    } else if (elapsed > JZX__HEAVY_NS && me->crossed_in_tick == 0 && task->heat < JZX__HEAVY) {
+    uint64_t crossing =
+        me->crossed_in_tick * (uint64_t)JZX__CROSS_NS + me->wakes_in_tick * (uint64_t)JZX__WAKE_NS;
+    uint64_t own = elapsed > 2 * crossing ? elapsed - 2 * crossing : 0;
+    if (own < JZX__LIGHT_NS) {
+        task->heat = crossing == 0 ? 0 : task->heat;
+    } else if (own > JZX__HEAVY_NS && task->heat < JZX__HEAVY) {
         task->heat++;
+        task->stays = 0;                       /* it was moved as one of the light ones */
+        me->probe_left += me->probe_left == 0; /* its next message decides */
     }
     if (jzx__task_is_heavy(task)) {
         me->balance.window_heavy_ns += elapsed;
-        me->heavy_after_ns = now + JZX__HEAVY_SHARE * elapsed; /* W7 */
+        me->heavy_after_ns = now + JZX__HEAVY_SHARE * (now - me->turn_began_ns); /* W7 */
     }
     if (task->rank == JZX__NORMAL && task->bound != JZX__BOUND_CALLER)
         jzx__task_set_rest(task, jzx__task_is_heavy(task) ? JZX__ASIDE : JZX__IDLE);
 }
 
-void jzx__worker_tick(struct jzx__worker *me) {
-    uint64_t now = jzx__clock_now(&me->sched->clock);
-    uint64_t elapsed = now - last_tick(me);
-    bool single = me->tick_every == 1 || me->is_measured;
-    /* relaxed: the watchdog looks at it now and then */
-    jzx__atomic_store_relaxed(&me->tick_at_ns, now);
-    watch_turn(me, now, elapsed, single);
-    adapt_tick(me, elapsed);
+/* What a tick does about every JZX__TICK_NS, however often it comes. */
+static void decide(struct jzx__worker *me, struct jzx__task *task, uint64_t now, bool single) {
+    uint64_t elapsed = now - me->decided_at_ns;
+    me->decided_at_ns = now;
     look_at_queues(me, elapsed);
-    struct jzx__task *task = jzx__worker_current(me);
     /* relaxed: a gauge */
     jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));
-    if (single && task != NULL && me->sched->worker_count > 1)
-        weigh(me, task, now, elapsed);
     if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
         jzx__crew_stall_is_over(me, task, elapsed, single);
     if (me->sched->worker_count > 1)
-        jzx__balance_tick(me, now, elapsed);
+        jzx__balance_tick(me, now);
+}
+
+void jzx__worker_tick(struct jzx__worker *me) {
+    uint64_t now = jzx__clock_now(&me->sched->clock);
+    uint64_t elapsed = now - last_tick(me);
+    bool measured = me->is_measured;
+    bool single = me->tick_every == 1 || measured;
+    struct jzx__task *task = jzx__worker_current(me);
+    /* relaxed: the watchdog looks at it now and then */
+    jzx__atomic_store_relaxed(&me->tick_at_ns, now);
+    watch_turn(me, now, elapsed, single);
+    me->probe_left -= me->probe_left != 0;
+    if (single && task != NULL && me->sched->worker_count > 1)
+        weigh(me, task, now, elapsed);
+    if (!measured) /* a single message says nothing about the number between ticks */
+        adapt_tick(me, elapsed);
+    me->is_measured = me->probe_left != 0 || jzx__task_is_heavy(task);
+    /* relaxed: see the field */
+    jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : me->tick_every);
+    if (me->overdue_since_ns != 0)
+        me->overdue_after_ns = now + (now - me->overdue_since_ns);
+    if (!measured || now - me->decided_at_ns >= JZX__TICK_NS / 2)
+        decide(me, task, now, single);
     me->crossed_in_tick = 0;
-    me->is_measured = me->probe_left != 0;
+    me->wakes_in_tick = 0;
 }
 
 bool jzx__worker_turn_spent(struct jzx__worker *me) {
@@ -407,5 +426,6 @@ void jzx__worker_resume(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
-    jzx__balance_resume(&me->balance, now);
+    me->decided_at_ns = now;
+    jzx__balance_resume(me, now);
 }

@@ -21,8 +21,8 @@
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
  *       cache, and is handled before it makes more.
  *   W7  heavy tasks get an eighth of the time while light ones wait.
- *   W8  what has waited for 2 x JZX__FENCE_NS in any queue but spawned runs in turns with the
- *       others, oldest first: nobody waits longer than that and two passes over its queue.
+ *   W8  what has waited for 2 x JZX__FENCE_NS among the woken or those with a rank gets half of the
+ *       time, oldest first: nobody waits longer than that and twice a pass over its queue.
  *
  * Several workers (the rules R1-R19 are those of docs/memory-model.md):
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
@@ -64,8 +64,10 @@
 #define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
 #define JZX__FENCE_NS 2500000u
-#define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
-#define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
+#define JZX__HEAVY_NS 1500u   /* a message that takes longer is a long one */
+#define JZX__LIGHT_NS 800u    /* one that takes less makes its task light again */
+#define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
+#define JZX__WAKE_NS 5000u    /* what waking one costs */
 #define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
 #define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it */
 #define JZX__PROBE_MSGS 64u   /* messages that are measured singly after a long tick */
@@ -117,23 +119,26 @@ struct jzx__task_ops {
 /* What the tick learns about a worker's traffic, and what it decides by (sched/balance.c). */
 struct jzx__balance {
     /* How long tasks wait. */
-    uint64_t sample_seq;    /* number of the newest woken task when the sample was taken */
-    uint64_t sample_at_ns;  /* when that was */
-    const void *oldest;     /* the oldest spawned task */
-    uint64_t oldest_at_ns;  /* since when it is */
-    uint32_t overdue_ticks; /* ticks in a row that found somebody waiting for too long */
-    uint32_t global_ticks;  /* ticks in a row that found the global queue not empty */
+    uint64_t sample_seq;   /* number of the newest woken task when the sample was taken */
+    uint64_t sample_at_ns; /* when that was */
+    const void *oldest;    /* the oldest spawned task */
+    uint64_t oldest_at_ns; /* since when it is */
+    uint64_t
+        overdue_at_ns;     /* since when ticks find somebody waiting for too long, 0: they do not */
+    uint32_t global_ticks; /* ticks in a row that found the global queue not empty */
 
     /* Offers and experiments. */
     uint64_t offered_at_ns;
-    uint64_t busy_since_ns; /* the last sleep or experiment */
-    uint64_t explore_after_ns;
+    uint64_t busy_since_ns;  /* the last sleep or experiment */
+    uint64_t explored_at_ns; /* by this worker */
 
     /* Traffic with other workers, in windows. */
     uint64_t window_at_ns;
     uint64_t window_idle_ns;
     uint64_t window_heavy_ns;
     uint64_t window_handled; /* messages handled when it began */
+    uint64_t msg_ns;         /* light time per message in the last window */
+    uint64_t calm_msg_ns;    /* the same, in windows without much crossing; 0: not known */
     uint32_t window_crossed;
     uint32_t window_wakes;
     uint32_t *crossed_to; /* per worker, in this window */
@@ -144,7 +149,8 @@ struct jzx__balance {
     /* Moving tasks together. */
     struct jzx__worker *gather_to;
     uint64_t gather_until_ns;
-    uint64_t pause_ns; /* how long the next ones to be gathered will stay */
+    _Atomic uint64_t guests_until_ns; /* set by others: their tasks come here, ours do not leave */
+    uint64_t pause_ns;                /* how long the next ones to be gathered will stay */
     struct jzx__worker *follow_to;
     uint64_t follow_until_ns;
 };
@@ -181,7 +187,6 @@ struct jzx__worker {
     bool alternate;          /* W2 is in force */
     bool woken_last;         /* while it is: whose turn it was */
     bool run_oldest;         /* W3 is due */
-    bool overdue_last;       /* W8: whose turn it was */
     bool overdue;            /* W8: some queue is */
     bool is_measured;        /* the next tick comes one message after the last */
     uint64_t pass_handled;   /* messages of the current pass, not yet in the counters */
@@ -191,14 +196,19 @@ struct jzx__worker {
     uint64_t passed_ns;      /* how long woken tasks have been passed over */
     uint64_t oldest_ns;      /* time since W3 was due last */
     uint64_t fence_ns;       /* time since the fences were looked at */
+    uint64_t decided_at_ns;  /* last tick that looked at the queues and at other workers */
     uint64_t turn_asked_ns;  /* when it was asked first */
     uint64_t turn_began_ns;  /* as far as its ticks know */
     uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
+    uint64_t
+        overdue_since_ns; /* W8: the turn that runs is an overdue task\'s, from then on; or 0 */
+    uint64_t overdue_after_ns;          /* W8: when the next such turn may begin */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     void *turn;                         /* the layer above's: the cleanup that runs, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
     uint32_t sample_left;               /* ticks until the next sample */
     uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
+    uint32_t wakes_in_tick;             /* workers woken since then */
     uint32_t index;
     struct jzx__slab slab;
     struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
@@ -316,6 +326,13 @@ static inline void jzx__worker_ready(struct jzx__worker *me, struct jzx__task *t
         jzx__worker_ready_plain(me, task);
 }
 
+/* Those who are urgent, or bound to the caller, go before the next-slot. */
+static inline void jzx__worker_go_first(struct jzx__worker *me) {
+    me->next_run = 1;
+    me->next_left = 1;
+    me->is_special = true;
+}
+
 /* Out of the queue that it is in, if it is in one. */
 void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task);
 
@@ -334,6 +351,7 @@ static inline bool jzx__worker_others_wait(const struct jzx__worker *me) {
            (me->woken.depth | me->spawned.depth | me->heavy.depth |
             me->ranked[JZX__CRITICAL].depth | me->ranked[JZX__HIGH].depth |
             me->ranked[JZX__LOW].depth) != 0 ||
+           (me->by_caller && me->ranked[JZX__NORMAL].depth != 0) ||
            !jzx__mpsc_is_empty(&me->inject);
 }
 

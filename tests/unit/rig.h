@@ -84,14 +84,16 @@ static inline void rig_free_slot(struct jzx__worker *me, struct jzx__task *task)
 
 static inline void rig_do_nothing(void) {}
 
-static inline void rig_open(void) {
+/* With several workers the tests drive the first; the others stand still, and nothing moves. */
+static inline void rig_open_with(uint32_t workers) {
     static const struct jzx__task_ops ops = {.run_ready = rig_run_ready,
                                              .free_slot = rig_free_slot,
                                              .worker_size = sizeof(struct jzx__worker)};
     jzx_config config =
         JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
-                   .max_actors_per_tick = 1024, .max_async_drain = 256, .workers = 1,
-                   .local_queue_size = 256, .thread_name = "rig", .stall_after_ns = JZX_NEVER);
+                   .max_actors_per_tick = 1024, .max_async_drain = 256, .workers = workers,
+                   .local_queue_size = 256, .thread_name = "rig", .stall_after_ns = JZX_NEVER,
+                   .balance = JZX_BALANCE_NONE);
     memset(&rig, 0, sizeof rig);
     JZX_EXPECT(jzx__sched_init(&rig.sched, &config, &ops));
     jzx__clock_init_manual(&rig.sched.clock, 1000000);
@@ -106,6 +108,10 @@ static inline void rig_open(void) {
     jzx__seat_enter(&rig.seat);
     jzx__worker_resume(rig_worker());
     jzx__worker_count_spawned(rig_worker(), false); /* somebody keeps the run going */
+}
+
+static inline void rig_open(void) {
+    rig_open_with(1);
 }
 
 static inline void rig_close(void) {
