@@ -161,6 +161,12 @@ run_abidiff() {
     check abi "ABI since $tag" compare_abi "$tag"
 }
 
+# The Promela models in bounds that take minutes; the small ones are a test of the dev build.
+run_models() {
+    is_present spin || { skip models "no spin here"; return; }
+    check models "Promela models, large" sh "$root/models/run.sh" all
+}
+
 # --- the command ----------------------------------------------------------------------------------
 
 cmd_test() {
@@ -178,7 +184,7 @@ cmd_test() {
         esac
     done
     need cc make cmake cmocka
-    want g++ pkg-config clang-format
+    want g++ pkg-config clang-format spin
     [ $scope != all ] || export JZX_STRESS=long
 
     # An id counts as shown by what passed in the dev build; that the other legs passed, too, is in
@@ -199,6 +205,7 @@ cmd_test() {
         run_other_compiler_and_shared
         run_musl
         run_abidiff
+        run_models
     fi
 
     printf '\n%s\n' "$summary"

@@ -163,10 +163,11 @@ static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me
     fill_extras(loop, task, opts);
     if (me != NULL) {
         jzx__worker_count_spawned(me, opts->daemon);
-    } else { /* seen by the worker with the entry or the queue that follows */
+    } else { /* in this order, see jzx__sched_live */
+        struct jzx__counters *counters = &jzx__sched_foreign(&loop->sched)->counters;
+        jzx__counter_add_shared(&counters->spawned, 1);
         if (opts->daemon)
-            jzx__loop_count(loop, me, daemons_spawned);
-        jzx__loop_count(loop, me, spawned);
+            jzx__counter_add_shared(&counters->daemons_spawned, 1);
     }
     if (target == NULL) {
         task->holds = true;

@@ -71,12 +71,16 @@ static enum fate start(struct jzx__worker *me, struct jzx__turn *turn) {
     turn->current = NULL; /* there is no message yet that could be taken or stashed */
     jzx_err err = JZX_OK;
     if (cold != NULL && cold->init != NULL) {
+        /* relaxed, both: this thread's own, the second also for dumps and the watchdog */
+        uint32_t was = jzx__atomic_load_relaxed(&turn->seat->in_runtime);
+        jzx__atomic_store_relaxed(&turn->seat->tag, 0u);
         turn->in_init = true;
         jzx__seat_leave(turn->seat, 0);
         err = cold->init(&turn->ctx);
         turn->init_err = err;
         if (JZX_UNLIKELY(jzx__seat_enter(turn->seat) != me))
             return lose(me, turn);
+        jzx__seat_leave(turn->seat, was);
         turn->in_init = false;
     }
     return settle_init(me, turn, err) ? GOES_ON : ENDED;
@@ -239,11 +243,11 @@ JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, str
         if (JZX_LIKELY(turn->current != NULL))
             jzx__message_destroy(turn->ctx.loop, me, message);
         keep_state(turn, actor);
+        jzx__worker_count_message(me);
         if (JZX_UNLIKELY(result != JZX_BEHAVIOR_OK)) {
             jzx__actor_end(me, actor, reason_of(result));
             return true;
         }
-        jzx__worker_count_message(me);
         if (is_quiet(task)) {
             task->place = task->rest;
             return true;

@@ -76,7 +76,7 @@ static inline uint64_t jzx__counter_get_acquire(const jzx__counter *counter) {
 
 /* The same counter where several threads write. */
 static inline void jzx__counter_add_shared(jzx__counter *counter, uint64_t n) {
-    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+    atomic_fetch_add_explicit(counter, n, memory_order_release);
 }
 
 static inline uint64_t jzx__counter_get(const jzx__counter *counter) {

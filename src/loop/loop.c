@@ -277,7 +277,8 @@ int jzx_loop_fd(jzx_loop *loop) {
 uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
     if (loop == NULL || loop->ended)
         return JZX_NEVER;
-    if (jzx__sched_is_stopped(&loop->sched) || jzx__global_count(&loop->sched.global) != 0)
+    if (jzx__sched_is_stopped(&loop->sched) || jzx__global_count(&loop->sched.global) != 0 ||
+        jzx__loop_has_stop_to_do(loop))
         return 0;
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         if (jzx__worker_has_work(loop->sched.workers[i]))

@@ -49,11 +49,13 @@ void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
 
 void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller) {
     worker->by_caller = by_caller;
-    jzx__worker_go_first(worker); /* those who are bound to the caller may have waited */
+    if (by_caller && worker->ranked[JZX__NORMAL].depth != 0)
+        jzx__worker_go_first(worker); /* those who are bound to the caller have waited */
     /* release: pairs with the acquire of the watchdog */
     jzx__atomic_store_release(&worker->seat, seat);
-    /* release: pairs with the acquire of a thread that waits for a worker */
-    jzx__atomic_store_release(&seat->worker, worker);
+    /* seq_cst: pairs with the load of a thread that has announced to sleep until it gets a worker;
+     * who gives it looks at that thread's parker next */
+    jzx__atomic_store_seq_cst(&seat->worker, worker);
 }
 
 void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker) {

@@ -95,6 +95,9 @@ static bool nothing_came(struct jzx__worker *me) {
 static bool nobody_needs_me(struct jzx__worker *me) {
     /* seq_cst: pairs with the store of who takes the worker away, and then wakes it (R18) */
     return jzx__atomic_load_seq_cst(&jzx__seat_of_thread->worker) == me &&
+           /* seq_cst: pairs with the store of the caller of run, which then wakes the worker */
+           (me->index != 0 || me->by_caller ||
+            jzx__atomic_load_seq_cst(&me->sched->crew.main_waits) == 0) &&
            !(may_take(me->sched) && somebody_offers(me));
 }
 

@@ -179,7 +179,8 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
     struct jzx__seat *seat = jzx__atomic_load_acquire(&worker->seat);
     if (seat == NULL || !observe(worker, seat, tick, &stall))
         return;
-    bool is_news = worker->reported_ns != tick;
+    /* relaxed: only this thread writes it */
+    bool is_news = jzx__atomic_load_relaxed(&worker->reported_ns) != tick;
     if (is_news) {
         struct jzx__thread *thread = JZX_CONTAINER_OF(seat, struct jzx__thread, seat);
         ask_stack(sched, thread);
@@ -189,9 +190,10 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
     struct jzx__thread *spare = take(sched, worker, seat);
     stall.handed_over = spare != NULL;
     if (is_news) {
-        worker->reported_ns = tick;
         jzx__counter_add(&worker->counters.stalls, 1);
         sched->ops.tell_stall(worker, &stall); /* before anything else can happen to the task */
+        /* release: pairs with the acquire in stall_is_over; the end is told after this */
+        jzx__atomic_store_release(&worker->reported_ns, tick);
     }
     if (spare != NULL) {
         jzx__counter_add(&worker->counters.handovers, 1);
@@ -228,12 +230,9 @@ static uint64_t look_at_all(struct jzx__sched *sched, uint64_t now) {
 }
 
 static bool all_sleep(struct jzx__sched *sched) {
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        /* seq_cst: pairs with the announcement of a worker; one that wakes up pokes us after it */
-        if (jzx__atomic_load_seq_cst(&sched->workers[i]->parker.state) == JZX__AWAKE)
-            return false;
-    }
-    return true;
+    /* seq_cst: pairs with the addition of a worker that wakes up, which pokes us after it. Not the
+     * parkers: an announcement is cancelled outside the total order */
+    return jzx__atomic_load_seq_cst(&sched->active) == 0;
 }
 
 /* Sleeps until due, or, if that is never, until a worker wakes up. */
@@ -320,12 +319,15 @@ void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
     me->sched->ops.tell_stall(me, &stall);
 }
 
-void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
-                             bool single) {
-    if (!single || task == NULL)
-        return; /* it may have been many messages, and the watchdog names those that it sees */
+void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t tick,
+                             uint64_t elapsed_ns, bool single) {
+    bool alone = me->sched->worker_count == 1;
+    /* acquire: pairs with the release of the watchdog */
+    bool was_told = jzx__atomic_load_acquire(&me->reported_ns) == tick;
+    if (task == NULL || !(alone ? single : was_told))
+        return; /* alone: it may have been many messages */
     struct jzx__stall stall = stall_of(jzx__seat_of_thread, elapsed_ns);
-    if (me->sched->worker_count == 1) {
+    if (alone) {
         jzx__counter_add(&me->counters.stalls, 1);
         me->sched->ops.tell_stall(me, &stall);
     }

@@ -366,23 +366,23 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
         task->stays = 0;                       /* it was moved as one of the light ones */
         me->probe_left += me->probe_left == 0; /* its next message decides */
     }
-    if (jzx__task_is_heavy(task)) {
+    bool heavy = jzx__task_is_heavy(task);
+    if (heavy)
         me->balance.window_heavy_ns += elapsed;
+    if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
+        return; /* it has a queue of its own */
+    if (heavy)
         me->heavy_after_ns = now + JZX__HEAVY_SHARE * (now - me->turn_began_ns); /* W7 */
-    }
-    if (task->rank == JZX__NORMAL && task->bound != JZX__BOUND_CALLER)
-        jzx__task_set_rest(task, jzx__task_is_heavy(task) ? JZX__ASIDE : JZX__IDLE);
+    jzx__task_set_rest(task, heavy ? JZX__ASIDE : JZX__IDLE);
 }
 
 /* What a tick does about every JZX__TICK_NS, however often it comes. */
-static void decide(struct jzx__worker *me, struct jzx__task *task, uint64_t now, bool single) {
+static void decide(struct jzx__worker *me, uint64_t now) {
     uint64_t elapsed = now - me->decided_at_ns;
     me->decided_at_ns = now;
     look_at_queues(me, elapsed);
     /* relaxed: a gauge */
     jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));
-    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
-        jzx__crew_stall_is_over(me, task, elapsed, single);
     if (me->sched->worker_count > 1)
         jzx__balance_tick(me, now);
 }
@@ -395,6 +395,8 @@ void jzx__worker_tick(struct jzx__worker *me) {
     struct jzx__task *task = jzx__worker_current(me);
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
+    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
+        jzx__crew_stall_is_over(me, task, now - elapsed, elapsed, single);
     watch_turn(me, now, elapsed, single);
     me->probe_left -= me->probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)
@@ -407,7 +409,7 @@ void jzx__worker_tick(struct jzx__worker *me) {
     if (me->overdue_since_ns != 0)
         me->overdue_after_ns = now + (now - me->overdue_since_ns);
     if (!measured || now - me->decided_at_ns >= JZX__TICK_NS / 2)
-        decide(me, task, now, single);
+        decide(me, now);
     me->crossed_in_tick = 0;
     me->wakes_in_tick = 0;
 }

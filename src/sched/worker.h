@@ -162,7 +162,7 @@ struct jzx__worker {
     struct jzx__mpsc calls;   /* functions to call on this thread */
     struct jzx__parker parker;
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
-    uint64_t reported_ns; /* the watchdog's own: the tick after which a stall was reported */
+    _Atomic uint64_t reported_ns; /* the watchdog's: the tick after which it reported a stall */
 
     /* What others may take; they write its top. */
     struct jzx__deque deque;
@@ -409,9 +409,9 @@ bool jzx__worker_turn_spent(struct jzx__worker *me);
 
 /* A task was made here, before anybody can see it; or has ended here. */
 static inline void jzx__worker_count_spawned(struct jzx__worker *me, bool daemon) {
-    if (JZX_UNLIKELY(daemon))
-        jzx__counter_add_release(&me->counters.daemons_spawned, 1);
     jzx__counter_add_release(&me->counters.spawned, 1);
+    if (JZX_UNLIKELY(daemon)) /* second: who sees it has seen the other, see jzx__sched_live */
+        jzx__counter_add_release(&me->counters.daemons_spawned, 1);
 }
 
 static inline void jzx__worker_count_exited(struct jzx__worker *me, bool daemon) {

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks, heavy tasks, and that nobody starves (W2, W3, W7, W8 of worker.h): on virtual time, every
+ * turn is one message that takes so long, and ticks come as they come in a program. */
+#include "rig.h"
+
+#include "base/rng.h"
+
+#include <stdlib.h>
+
+/* ---- tasks that are not ordinary ---- */
+
+static void set_rank(const char *names, enum jzx__rank rank) {
+    for (; *names != '\0'; names++) {
+        struct jzx__task *task = rig_task(*names);
+        task->rank = (uint8_t)rank;
+        jzx__task_set_rest(task, rank == JZX__NORMAL ? JZX__IDLE : JZX__ASIDE);
+        task->place = task->rest;
+    }
+}
+
+static void set_heavy(const char *names) {
+    for (; *names != '\0'; names++) {
+        struct jzx__task *task = rig_task(*names);
+        task->heat = JZX__HEAVY;
+        jzx__task_set_rest(task, JZX__ASIDE);
+        task->place = JZX__ASIDE;
+    }
+}
+
+static void bind_to_caller(const char *names) {
+    for (; *names != '\0'; names++) {
+        rig_task(*names)->bound = JZX__BOUND_CALLER;
+        jzx__task_set_rest(rig_task(*names), JZX__ASIDE);
+        rig_task(*names)->place = JZX__ASIDE;
+    }
+}
+
+static void ready(const char *names) {
+    for (; *names != '\0'; names++)
+        jzx__worker_ready(rig_worker(), rig_task(*names));
+}
+
+/* ---- time ---- */
+
+static struct {
+    uint64_t cost_ns[RIG_TASK_COUNT]; /* of a turn */
+    bool greedy[RIG_TASK_COUNT];      /* ready again at once */
+    uint64_t since_ns[RIG_TASK_COUNT];
+    uint64_t longest_ns[RIG_TASK_COUNT]; /* that it waited */
+    uint64_t spent_ns[RIG_TASK_COUNT];
+    uint32_t runs[RIG_TASK_COUNT];
+    const char *spawns; /* who is spawned anew whenever one of them runs, in turn; or NULL */
+} load;
+
+static uint64_t now(void) {
+    return jzx__clock_now(&rig.sched.clock);
+}
+
+/* The end of a turn, as the layer above has it: the message is counted, and may tick. */
+static void take_time(struct jzx__task *task, uint64_t cost_ns) {
+    jzx__atomic_store_relaxed(&rig.seat.task, task);
+    jzx__clock_advance(&rig.sched.clock, cost_ns);
+    jzx__worker_count_message(rig_worker());
+}
+
+static void run_load(struct jzx__task *task) {
+    size_t i = (size_t)(task - rig.tasks);
+    uint64_t waited = now() - load.since_ns[i];
+    load.longest_ns[i] = waited > load.longest_ns[i] ? waited : load.longest_ns[i];
+    load.runs[i]++;
+    load.spent_ns[i] += load.cost_ns[i];
+    if (load.spawns != NULL && strchr(load.spawns, rig_name(task)) != NULL) {
+        const char *next = strchr(load.spawns, rig_name(task)) + 1;
+        const char name[2] = {*next == '\0' ? load.spawns[0] : *next, '\0'};
+        load.since_ns[name[0] - 'a'] = now();
+        rig_spawn(name);
+    }
+    take_time(task, load.cost_ns[i]);
+    if (load.greedy[i])
+        jzx__worker_requeue_any(rig_worker(), task);
+    load.since_ns[i] = now();
+}
+
+static void load_open(uint32_t workers, uint64_t cost_ns) {
+    rig_open_with(workers);
+    memset(&load, 0, sizeof load);
+    for (uint32_t i = 0; i < RIG_TASK_COUNT; i++) {
+        load.cost_ns[i] = cost_ns;
+        load.since_ns[i] = now();
+    }
+    rig.on_turn = run_load;
+}
+
+static void be_greedy(const char *names) {
+    for (; *names != '\0'; names++)
+        load.greedy[*names - 'a'] = true;
+}
+
+/* Virtual time until this task has run, at most so long. */
+static uint64_t time_until(char name, uint64_t limit_ns) {
+    uint64_t begin = now();
+    while (load.runs[name - 'a'] == 0 && now() - begin < limit_ns && rig.turns < RIG_TRACE_MAX)
+        rig_run(1);
+    JZX_EXPECT_EQ(load.runs[name - 'a'], 1);
+    return load.longest_ns[name - 'a'];
+}
+
+/* ---- order ---- */
+
+JZX_TEST(ranks_run_in_their_order_whatever_became_ready_first, "E6") {
+    static const char *const orders[] = {"abcd", "dcba", "bdac", "cadb"};
+    for (size_t i = 0; i < 4; i++) {
+        rig_open();
+        set_rank("a", JZX__CRITICAL);
+        set_rank("b", JZX__HIGH);
+        set_rank("d", JZX__LOW);
+        ready(orders[i]);
+        assert_string_equal(rig_run(100), "abcd");
+        rig_close();
+    }
+}
+
+JZX_TEST(tasks_of_one_rank_run_in_order_of_age, "E6") {
+    rig_open();
+    set_rank("abc", JZX__CRITICAL);
+    set_rank("def", JZX__HIGH);
+    set_rank("xyz", JZX__LOW);
+    ready("dxaybzecf");
+    assert_string_equal(rig_run(100), "abcdefxyz");
+    rig_close();
+}
+
+JZX_TEST(ranks_go_before_and_after_every_normal_queue, "E6") {
+    rig_open();
+    set_rank("c", JZX__CRITICAL);
+    set_rank("l", JZX__LOW);
+    rig_spawn("s");
+    rig_wake("wn"); /* n in the next-slot */
+    ready("lc");
+    const char *trace = rig_run(100);
+    JZX_EXPECT_EQ(strlen(trace), 5);
+    JZX_EXPECT_EQ(trace[0], 'c');
+    JZX_EXPECT_EQ(trace[4], 'l');
+    JZX_EXPECT(!jzx__worker_has_work(rig_worker()));
+    rig_close();
+}
+
+static void wake_critical(struct jzx__task *task) {
+    if (rig_name(task) == 'n')
+        ready("c");
+}
+
+JZX_TEST(a_critical_task_that_a_turn_wakes_runs_next, "E6") {
+    rig_open();
+    rig.on_turn = wake_critical;
+    set_rank("c", JZX__CRITICAL);
+    rig_spawn("s");
+    rig_wake("wxn");
+    assert_string_equal(rig_run(2), "nc");
+    rig_close();
+}
+
+/* As when a spare thread drives the worker, and then the caller's again. */
+static void sit(bool by_caller) {
+    jzx__crew_rise(&rig.seat, rig_worker());
+    jzx__crew_sit(&rig.seat, rig_worker(), by_caller);
+}
+
+JZX_TEST(a_task_bound_to_the_caller_waits_until_the_caller_drives_the_worker) {
+    rig_open();
+    bind_to_caller("b");
+    sit(false);
+    ready("b");
+    rig_wake("w");
+    assert_string_equal(rig_run(100), "w");
+    JZX_EXPECT(!jzx__worker_has_work(rig_worker())); /* else that thread would never sleep */
+    sit(true);
+    JZX_EXPECT(jzx__worker_has_work(rig_worker()));
+    assert_string_equal(rig_run(100), "b");
+    JZX_EXPECT(!jzx__worker_has_work(rig_worker()));
+    rig_close();
+}
+
+/* ---- nobody starves ---- */
+
+#define TURN_NS 10000u
+
+/* Two passes over all that is ready, and the ticks in between. */
+static uint64_t bound_ns(uint32_t tasks) {
+    return 2 * JZX__FENCE_NS + (uint64_t)(2 * tasks + 4) * TURN_NS;
+}
+
+JZX_TEST(a_low_task_runs_beside_critical_ones_that_are_always_ready, "E6") {
+    load_open(1, TURN_NS);
+    set_rank("abc", JZX__CRITICAL);
+    set_rank("l", JZX__LOW);
+    be_greedy("abc");
+    ready("abcl");
+    uint64_t waited = time_until('l', 10 * JZX__FENCE_NS);
+    JZX_EXPECT(waited >= JZX__FENCE_NS); /* the others go first for a while */
+    JZX_EXPECT(waited <= bound_ns(4));
+    rig_close();
+}
+
+JZX_TEST(a_normal_task_runs_beside_high_ones_that_are_always_ready, "E6") {
+    load_open(1, TURN_NS);
+    set_rank("abc", JZX__HIGH);
+    be_greedy("abc");
+    ready("abc");
+    jzx__worker_requeue(rig_worker(), rig_task('w'));
+    JZX_EXPECT(time_until('w', 10 * JZX__FENCE_NS) <= bound_ns(4));
+    rig_close();
+}
+
+JZX_TEST(the_task_in_the_next_slot_runs_beside_critical_ones_that_are_always_ready, "E6") {
+    load_open(1, TURN_NS);
+    set_rank("abc", JZX__CRITICAL);
+    be_greedy("abc");
+    rig_wake("n");
+    ready("abc");
+    JZX_EXPECT(time_until('n', 10 * JZX__FENCE_NS) <= bound_ns(4));
+    rig_close();
+}
+
+JZX_TEST(a_heavy_task_runs_beside_critical_ones_that_are_always_ready, "E6") {
+    load_open(2, TURN_NS);
+    set_rank("abc", JZX__CRITICAL);
+    set_heavy("h");
+    be_greedy("abc");
+    ready("habc");
+    JZX_EXPECT(time_until('h', 10 * JZX__FENCE_NS) <= bound_ns(4));
+    rig_close();
+}
+
+JZX_TEST(a_task_bound_to_the_caller_runs_beside_critical_ones_that_are_always_ready, "E6") {
+    load_open(1, TURN_NS);
+    set_rank("abc", JZX__CRITICAL);
+    bind_to_caller("x");
+    be_greedy("abc");
+    ready("xabc");
+    JZX_EXPECT(time_until('x', 10 * JZX__FENCE_NS) <= bound_ns(4));
+    rig_close();
+}
+
+JZX_TEST(a_low_task_runs_beside_a_pair_that_wakes_each_other) {
+    load_open(1, TURN_NS);
+    set_rank("l", JZX__LOW);
+    be_greedy("ab");
+    ready("l");
+    rig_wake("ab");
+    JZX_EXPECT(time_until('l', 10 * JZX__FENCE_NS) <= bound_ns(3));
+    rig_close();
+}
+
+JZX_TEST(a_spawned_task_runs_beside_newer_ones_and_critical_ones, "E6") {
+    load_open(1, TURN_NS);
+    load.spawns = "stuv";
+    set_rank("abc", JZX__CRITICAL);
+    be_greedy("abc");
+    rig_spawn("ops"); /* o is the oldest */
+    ready("abc");
+    JZX_EXPECT(time_until('o', 10 * JZX__FENCE_NS) <= JZX__OLDEST_NS + 4 * TURN_NS);
+    JZX_EXPECT(time_until('p', 10 * JZX__FENCE_NS) <= 2 * JZX__OLDEST_NS + 8 * TURN_NS);
+    rig_close();
+}
+
+JZX_TEST(a_woken_task_runs_beside_spawned_ones_that_never_end) {
+    load_open(1, TURN_NS);
+    load.spawns = "stuv";
+    rig_spawn("s");
+    jzx__worker_requeue(rig_worker(), rig_task('w'));
+    JZX_EXPECT(time_until('w', 10 * JZX__FENCE_NS) <= JZX__PASSED_NS + 4 * TURN_NS);
+    rig_close();
+}
+
+JZX_TEST(a_low_task_runs_beside_spawned_ones_that_never_end, "E6") {
+    load_open(1, TURN_NS);
+    load.spawns = "stuv";
+    set_rank("l", JZX__LOW);
+    rig_spawn("s");
+    ready("l");
+    JZX_EXPECT(time_until('l', 10 * JZX__FENCE_NS) <= bound_ns(5));
+    rig_close();
+}
+
+/* Any mixture of ranks, all always ready: each gets its turn within the bound, again and again. */
+JZX_TEST(no_task_of_any_mixture_waits_longer_than_the_bound, "E6") {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct jzx__rng rng;
+        jzx__rng_init(&rng, seed);
+        load_open(2, TURN_NS);
+        uint32_t count = 2 + jzx__rng_below(&rng, 20);
+        for (uint32_t i = 0; i < count; i++) {
+            const char name[2] = {(char)('a' + i), '\0'};
+            uint32_t kind = jzx__rng_below(&rng, 6);
+            if (kind < JZX__RANK_COUNT)
+                set_rank(name, (enum jzx__rank)kind);
+            else if (kind == 4)
+                bind_to_caller(name);
+            be_greedy(name);
+            ready(name);
+        }
+        while (rig.turns < 3900)
+            rig_run(1);
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t last = now() - load.since_ns[i]; /* who never ran has waited since */
+            bool in_time = load.longest_ns[i] <= bound_ns(count) && last <= bound_ns(count);
+            if (!JZX_EXPECT(in_time))
+                print_error("seed %u, task %u of %u, rank %u, waited %u us\n", (unsigned)seed, i,
+                            count, rig.tasks[i].rank, (unsigned)(load.longest_ns[i] / 1000));
+        }
+        rig_close();
+    }
+}
+
+/* ---- heavy tasks ---- */
+
+static void set_costs(const char *names, uint64_t cost_ns) {
+    for (; *names != '\0'; names++)
+        load.cost_ns[*names - 'a'] = cost_ns;
+}
+
+/* One turn of h that takes so long. */
+static void run_h(uint64_t cost_ns) {
+    load.cost_ns['h' - 'a'] = cost_ns;
+    ready("h");
+    assert_string_equal(rig_run(1), "h");
+}
+
+JZX_TEST(long_messages_in_a_row_make_a_task_heavy_and_a_short_one_makes_it_light, "E6") {
+    load_open(2, 1000);
+    rig_worker()->tick_every = 1; /* each message is measured */
+    struct jzx__task *h = rig_task('h');
+    for (uint32_t i = 0; i < JZX__HEAVY; i++) {
+        JZX_EXPECT(!jzx__task_is_heavy(h));
+        JZX_EXPECT_EQ(h->rest, JZX__IDLE);
+        run_h(JZX__HEAVY_NS + 1);
+    }
+    JZX_EXPECT(jzx__task_is_heavy(h));
+    JZX_EXPECT_EQ(h->place, JZX__ASIDE);
+    run_h(JZX__LIGHT_NS); /* neither long nor short */
+    JZX_EXPECT(jzx__task_is_heavy(h));
+    run_h(JZX__LIGHT_NS - 1);
+    JZX_EXPECT(!jzx__task_is_heavy(h));
+    JZX_EXPECT_EQ(h->place, JZX__IDLE);
+    rig_close();
+}
+
+JZX_TEST(a_short_message_between_long_ones_keeps_a_task_light) {
+    load_open(2, 1000);
+    rig_worker()->tick_every = 1;
+    for (uint32_t i = 0; i < 20; i++) {
+        run_h(10 * JZX__HEAVY_NS);
+        run_h(JZX__LIGHT_NS - 1);
+        JZX_EXPECT(!jzx__task_is_heavy(rig_task('h')));
+    }
+    rig_close();
+}
+
+JZX_TEST(one_worker_has_no_heavy_tasks) {
+    load_open(1, 1000);
+    for (uint32_t i = 0; i < 20; i++)
+        run_h(10 * JZX__HEAVY_NS);
+    JZX_EXPECT(!jzx__task_is_heavy(rig_task('h')));
+    rig_close();
+}
+
+static void send_across(struct jzx__task *task) {
+    rig_worker()->crossed_in_tick += 10 * JZX__HEAVY_NS / (2 * JZX__CROSS_NS);
+    take_time(task, 10 * JZX__HEAVY_NS);
+}
+
+JZX_TEST(a_task_that_is_slow_because_it_sends_to_other_workers_is_not_heavy) {
+    load_open(2, 1000);
+    rig.on_turn = send_across;
+    for (uint32_t i = 0; i < 20; i++)
+        run_h(10 * JZX__HEAVY_NS);
+    JZX_EXPECT(!jzx__task_is_heavy(rig_task('h')));
+    rig_close();
+}
+
+JZX_TEST(a_ranked_task_may_be_heavy_and_stays_in_its_queue, "E6") {
+    load_open(2, 10 * JZX__HEAVY_NS);
+    set_rank("c", JZX__CRITICAL);
+    for (uint32_t i = 0; i < 10; i++) {
+        ready("c");
+        JZX_EXPECT_EQ(rig_task('c')->place, JZX__IN_RANKED);
+        assert_string_equal(rig_run(1), "c");
+    }
+    rig_close();
+}
+
+/* Light tasks of 2 us and heavy ones of 100 us, all always ready. */
+JZX_TEST(heavy_tasks_get_an_eighth_of_the_time_beside_light_ones, "E6") {
+    load_open(2, 1000);
+    set_costs("abcd", 1000);
+    set_costs("hij", 100000);
+    set_heavy("hij");
+    be_greedy("abcdhij");
+    ready("hij");
+    for (const char *name = "abcd"; *name != '\0'; name++)
+        jzx__worker_requeue(rig_worker(), rig_task(*name));
+    while (rig.turns < 3900)
+        rig_run(1);
+    uint64_t light = 0;
+    uint64_t heavy = 0;
+    for (const char *name = "abcd"; *name != '\0'; name++)
+        light += load.spent_ns[*name - 'a'];
+    for (const char *name = "hij"; *name != '\0'; name++) {
+        heavy += load.spent_ns[*name - 'a'];
+        JZX_EXPECT(load.runs[*name - 'a'] >= 1);
+        JZX_EXPECT(jzx__task_is_heavy(rig_task(*name)));
+    }
+    JZX_EXPECT(heavy >= (light + heavy) / 12);
+    JZX_EXPECT(heavy <= (light + heavy) / 5);
+    rig_close();
+}
+
+JZX_TEST(heavy_tasks_get_all_the_time_while_nobody_else_waits) {
+    load_open(2, 100000);
+    set_heavy("hi");
+    be_greedy("hi");
+    ready("hi");
+    assert_string_equal(rig_run(6), "hihihi");
+    rig_close();
+}
+
+JZX_TEST(a_task_that_became_light_runs_with_the_light_ones_again) {
+    load_open(2, 1000);
+    set_heavy("h");
+    ready("h");
+    set_costs("h", 500);
+    assert_string_equal(rig_run(1), "h");
+    JZX_EXPECT(!jzx__task_is_heavy(rig_task('h')));
+    ready("h");
+    JZX_EXPECT(rig_task('h')->place == JZX__IN_NEXT);
+    rig_close();
+}
