@@ -42,6 +42,8 @@ void run_here(const struct bench *bench, const struct setup *setup, struct bench
         config = *bench->config;
     config.workers = setup->workers;
     config.balance = setup->balance;
+    if (bench->speedup_min > 0 && setup->workers > 1 && setup->workers <= bench_cpus())
+        config.pin_threads = true; /* a core each: what the system's scheduler does is not asked */
     config.log.level = JZX_LOG_ERROR; /* stalls are counted, and shown with the row */
     jzx_loop *loop = jzx_loop_create(&config);
     BENCH_CHECK(loop != NULL);

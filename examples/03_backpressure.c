@@ -63,7 +63,7 @@ static void run_with(enum policy policy, const char *name) {
     struct producer producer = {.policy = policy};
     jzx_actor_id id;
     /* A failed producer is expected here: no warning about it. */
-    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.log = {.level = JZX_LOG_ERROR}));
+    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 1, .log = {.level = JZX_LOG_ERROR}));
     printf("%s\n", name);
     jzx_spawn(loop,
               &JZX_SPAWN_OPTS(.behavior = consume, .state = &count, .mailbox_cap = MAILBOX,

@@ -47,7 +47,7 @@ static jzx_loop *create(const struct options *options, struct seen *seen) {
                                           .on_actor_start = see_start,
                                           .on_actor_stop = see_stop,
                                           .on_mailbox_full = see_full};
-    jzx_loop *loop = jzx_loop_create(NULL);
+    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 1));
     if (loop == NULL) {
         fprintf(stderr, "jzx_stress: no memory for a loop\n");
         exit(1);

@@ -5,6 +5,7 @@
 #define JZX_ACTOR_H
 
 #include "jzx/api.h"
+#include "jzx/config.h"
 #include "jzx/error.h"
 #include "jzx/id.h"
 #include "jzx/message.h"
@@ -80,9 +81,12 @@ typedef enum jzx_priority {
 } jzx_priority;
 
 /* Where an actor runs (jzx_spawn_opts.place). */
-#define JZX_PLACE_ANY 0u                                   /* wherever there is room; it may move */
-#define JZX_PLACE_WORKER(index) ((uint16_t)((index) + 1u)) /* on that worker only */
-#define JZX_PLACE_CALLER UINT16_MAX /* on the thread that calls jzx_loop_run only */
+#define JZX_PLACE_ANY 0u /* wherever there is room; it may move */
+/* On that worker only, whatever thread drives it: a spare, after a stall. */
+#define JZX_PLACE_WORKER(index)                                                                    \
+    ((uint16_t)((uint64_t)(index) < JZX_WORKERS_MAX ? (index) + 1u : UINT16_MAX - 1u))
+/* On the thread that calls jzx_loop_run only: waits while that is in a behaviour that stalls. */
+#define JZX_PLACE_CALLER UINT16_MAX
 
 /* What an actor is doing. */
 typedef enum jzx_activity {

@@ -17,9 +17,8 @@ struct jzx_loop {
     uint32_t default_mailbox_cap;
 
     /* The caller's own. */
-    uint64_t asked_spawned; /* 1 + actors spawned when the gentle stop last asked all; 0: never */
-    bool started;           /* the loop start event was sent */
-    bool ended;             /* everything was ended and the loop stop event was sent */
+    bool started; /* the loop start event was sent */
+    bool ended;   /* everything was ended and the loop stop event was sent */
 
     struct jzx__seat seat;    /* of who drives it outside of run; dumps may look at it any time */
     _Atomic uint32_t driven;  /* 1 while a thread is inside run, step, ... Decides */

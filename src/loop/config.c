@@ -69,6 +69,13 @@ static bool is_power_of_two(uint32_t n) {
     return (n & (n - 1)) == 0;
 }
 
+/* Those that cannot be handled, or that mean a fault of the program, are not free for us. */
+static bool is_free_signal(int number) {
+    return number >= 0 && number <= SIGRTMAX && number != SIGKILL && number != SIGSTOP &&
+           number != SIGSEGV && number != SIGBUS && number != SIGFPE && number != SIGILL &&
+           number != SIGTRAP && number != SIGABRT;
+}
+
 static const char *wrong_thread_field(const jzx_config *config) {
     if (config->workers > JZX_WORKERS_MAX)
         return "workers";
@@ -77,7 +84,7 @@ static const char *wrong_thread_field(const jzx_config *config) {
     if (config->thread_name != NULL &&
         strnlen(config->thread_name, JZX__THREAD_NAME_MAX + 1) > JZX__THREAD_NAME_MAX)
         return "thread_name";
-    if (config->stall_signal < 0 || config->stall_signal > SIGRTMAX)
+    if (!is_free_signal(config->stall_signal))
         return "stall_signal";
     if (!is_power_of_two(config->local_queue_size) ||
         config->local_queue_size > LOCAL_QUEUE_SIZE_MAX)

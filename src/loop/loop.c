@@ -60,7 +60,7 @@ static void run_calls(struct jzx__worker *me) {
     struct jzx_loop *loop = jzx__loop_of(me);
     run_waiting_calls(loop, me);
     if (JZX_UNLIKELY(jzx__sched_stop_state(&loop->sched) != JZX__OPEN))
-        jzx__loop_go_on_stopping(loop, me);
+        jzx__loop_go_on_stopping(loop);
 }
 
 /* ---- create ---- */
@@ -74,6 +74,8 @@ static const struct jzx__task_ops actor_ops = {
     .run_ready = jzx__actor_run_ready,
     .free_slot = free_slot,
     .run_calls = run_calls,
+    .begin_stop = jzx__loop_begin_stop,
+    .ask_to_end = jzx__loop_ask_to_end,
     .take_back = jzx__actor_take_back,
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
@@ -244,8 +246,7 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     if (err != JZX_OK)
         return err;
     struct jzx__worker *me = drive.me;
-    /* relaxed: no other thread drives */
-    jzx__atomic_store_relaxed(&loop->sched.leave, 0u);
+    jzx__crew_open(&loop->sched);
     /* With a deadline the clock is looked at after each turn. */
     uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;
     while (!jzx__sched_is_stopped(&loop->sched) &&

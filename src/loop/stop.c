@@ -23,29 +23,25 @@ jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns) {
     uint32_t open = JZX__OPEN;
     /* seq_cst: pairs with the load before sleeping, after sleep was announced */
     jzx__atomic_cas_strong_seq_cst(&sched->stop, &open, (uint32_t)JZX__STOPPING);
-    jzx__parker_wake(&sched->workers[0]->parker);
+    jzx__sched_wake_all(sched);
     return JZX_OK;
 }
 
-/* ---- asking ---- */
+/* ---- asking (K7 of sched/worker.h) ---- */
 
-static uint64_t spawned_so_far(const struct jzx_loop *loop) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
-        sum += jzx__counter_get(&loop->sched.workers[i]->counters.spawned);
-    for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
-        sum += jzx__counter_get(&loop->sched.foreign[i].counters.spawned);
-    return sum;
+void jzx__loop_ask_to_end(struct jzx__worker *me, struct jzx__task *task) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx__actor_request(loop, me, jzx__actor_id(jzx__actor_of(task)), JZX__WANT_DRAIN);
 }
 
-static void ask_all(struct jzx_loop *loop, struct jzx__worker *me) {
+void jzx__loop_begin_stop(struct jzx__worker *me) {
+    struct jzx_loop *loop = jzx__loop_of(me);
     /* acquire: pairs with the release in mint */
     uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (uint32_t i = 0; i < minted; i++) {
-        jzx_actor_info info;
-        struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
-        if (jzx__actor_glance(loop, actor, &info))
-            jzx__actor_request(loop, me, info.id, JZX__WANT_DRAIN);
+        struct jzx__task *task = &jzx__table_slot(&loop->table, i)->task;
+        if (jzx__worker_owns(me, task))
+            jzx__loop_ask_to_end(me, task);
     }
 }
 
@@ -57,36 +53,30 @@ static bool deadline_has_passed(const struct jzx_loop *loop) {
 
 bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop) {
     return jzx__sched_stop_state(&loop->sched) == JZX__STOPPING &&
-           (loop->asked_spawned != spawned_so_far(loop) + 1 || deadline_has_passed(loop));
+           (loop->sched.workers[0]->stop_seen == JZX__OPEN || deadline_has_passed(loop));
 }
 
 /* ---- the report ---- */
 
-static const struct jzx__worker *worker_that_runs(const struct jzx_loop *loop,
-                                                  const struct jzx__actor *actor, uint32_t *tag) {
-    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
-        /* acquire: pairs with the release in sit; seats live as long as the run */
-        struct jzx__seat *seat = jzx__atomic_load_acquire(&loop->sched.workers[i]->seat);
-        /* relaxed, both: a picture of the moment */
-        if (seat != NULL && jzx__atomic_load_relaxed(&seat->task) == &actor->task) {
-            *tag = jzx__atomic_load_relaxed(&seat->tag);
-            return loop->sched.workers[i];
-        }
-    }
-    return NULL;
-}
-
-static void describe(const struct jzx_loop *loop, struct jzx__actor *actor,
-                     const jzx_actor_info *info, char *text, size_t size) {
+static void describe(struct jzx_loop *loop, struct jzx__actor *actor, const jzx_actor_info *info,
+                     char *text, size_t size) {
     uint32_t tag = 0;
-    const struct jzx__worker *worker = worker_that_runs(loop, actor, &tag);
-    if (worker != NULL)
-        snprintf(text, size, "handles a message with tag %u on worker %u", tag, worker->index);
-    else if (info->worker == JZX_NONE)
-        snprintf(text, size, "waits for a worker, %u messages wait for it", info->depth);
-    else
-        snprintf(text, size, "on worker %u, not in its turn, at least %u messages wait for it",
-                 info->worker, info->depth);
+    uint32_t worker = 0;
+    switch (jzx__crew_find(&loop->sched, &actor->task, &tag, &worker)) {
+    case JZX__TURN_ON_WORKER:
+        snprintf(text, size, "handles a message with tag %u on worker %u", tag, worker);
+        break;
+    case JZX__TURN_AWAY:
+        snprintf(text, size, "handles a message with tag %u for so long that its worker went on",
+                 tag);
+        break;
+    case JZX__TURN_NONE:
+        if (info->worker == JZX_NONE)
+            snprintf(text, size, "waits for a worker");
+        else
+            snprintf(text, size, "waits for its turn on worker %u", info->worker);
+        break;
+    }
 }
 
 static void report_late(struct jzx_loop *loop) {
@@ -114,18 +104,10 @@ static void report_late(struct jzx_loop *loop) {
         jzx__log(&loop->sched.log, JZX_LOG_WARN, "stop: and %u more", late - LATE_LINES_MAX);
 }
 
-void jzx__loop_go_on_stopping(struct jzx_loop *loop, struct jzx__worker *me) {
-    if (jzx__sched_is_stopped(&loop->sched))
-        return;
-    if (deadline_has_passed(loop)) {
+void jzx__loop_go_on_stopping(struct jzx_loop *loop) {
+    if (!jzx__sched_is_stopped(&loop->sched) && deadline_has_passed(loop)) {
         report_late(loop);
         jzx__sched_close(&loop->sched);
-        return;
-    }
-    uint64_t spawned = spawned_so_far(loop);
-    if (loop->asked_spawned != spawned + 1) { /* who was spawned since was not asked */
-        loop->asked_spawned = spawned + 1;
-        ask_all(loop, me);
     }
 }
 
@@ -135,6 +117,9 @@ void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *s
     struct jzx_loop *loop = jzx__loop_of(worker);
     char name[JZX_NAME_MAX + 1];
     jzx__name_read(jzx__actor_of(stall->task), name);
+    /* relaxed: who has ended meanwhile has no name any more */
+    if (jzx__atomic_load_relaxed(&stall->task->id) != stall->id)
+        name[0] = '\0';
     jzx_event event = {.kind = stall->over ? JZX_EVENT_STALL_END : JZX_EVENT_STALL,
                        .actor = stall->id,
                        .name = name[0] == '\0' ? NULL : name,

@@ -5,9 +5,13 @@
 
 #include "actor/system.h"
 
-/* While the loop is stopping: asks every actor to work off what it has, and at the deadline reports
- * who is left and closes the loop. On worker 0, once per round. */
-void jzx__loop_go_on_stopping(struct jzx_loop *loop, struct jzx__worker *me);
+/* Asks one actor, or all that the worker owns, to work off what they have and end. */
+void jzx__loop_ask_to_end(struct jzx__worker *me, struct jzx__task *task);
+void jzx__loop_begin_stop(struct jzx__worker *me);
+
+/* While the loop is stopping: at the deadline reports who is left and closes the loop. On worker 0,
+ * once per round. */
+void jzx__loop_go_on_stopping(struct jzx_loop *loop);
 
 /* True if the above has something to do now. */
 bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop);

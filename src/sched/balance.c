@@ -4,9 +4,9 @@
  * A message to another worker costs 10 to 20 times one that stays. So an idle worker does not get
  * work at once: a second core makes a chatty program slower. What moves, and when:
  *
- *   B1  spread: heavy tasks at once; others when the oldest has waited for SHARE_AFTER_NS at two
- *       ticks running: half of its queue, oldest first. Only while a worker is idle and a CPU is
- *       free for it.
+ *   B1  spread: heavy tasks at once; others when the oldest has waited for SHARE_AFTER_NS, and not
+ *       only for a moment: half of its queue, oldest first. Woken tasks only if their messages are
+ *       worth crossing. Only while a worker is idle and a CPU is free for it.
  *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
  *       ready, however short the waits; then it waits twice as long, and 8 times if it had to
  *       gather afterwards.
@@ -121,6 +121,7 @@ static void make_stay(struct jzx__task *task, uint64_t now, uint64_t pause_ns) {
 static void adopt(struct jzx__worker *me, struct jzx__task *task) {
     jzx__task_adopt(task, jzx__worker_word(me));
     jzx__worker_requeue_any(me, task);
+    jzx__worker_welcome(me, task);
 }
 
 bool jzx__balance_take_global(struct jzx__worker *me) {
@@ -264,7 +265,7 @@ static uint64_t age_of_spawned(struct jzx__worker *me, uint64_t now) {
 /* B1 for light tasks. Returns what was offered. */
 static uint32_t spread(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    bool woken = age_of_woken(me, now) >= SHARE_AFTER_NS;
+    bool woken = age_of_woken(me, now) >= SHARE_AFTER_NS && balance->msg_ns >= 2 * JZX__CROSS_NS;
     bool spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS;
     bool next = me->next != NULL && now - me->turn_began_ns >= SHARE_AFTER_NS;
     if (!woken && !spawned && !next) {
@@ -490,6 +491,7 @@ static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
         }
     }
     bool full = handled - balance->window_handled >= WINDOW_MSGS ||
+                (now - balance->window_at_ns >= WINDOW_NS && balance->msg_ns == 0) ||
                 (now - balance->window_at_ns >= WINDOW_NS &&
                  balance->window_crossed >= WINDOW_CROSSED_MIN) ||
                 now - balance->window_at_ns >= 8 * (uint64_t)WINDOW_NS;

@@ -49,8 +49,7 @@ void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
 
 void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller) {
     worker->by_caller = by_caller;
-    if (by_caller && worker->ranked[JZX__NORMAL].depth != 0)
-        jzx__worker_go_first(worker); /* those who are bound to the caller have waited */
+    worker->is_special = true; /* those who are bound to the caller may have waited */
     /* release: pairs with the acquire of the watchdog */
     jzx__atomic_store_release(&worker->seat, seat);
     /* seq_cst: pairs with the load of a thread that has announced to sleep until it gets a worker;
@@ -152,7 +151,11 @@ enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max
     jzx__worker_drain_inject(me, sched->drain_max);
     jzx__worker_drain_returns(me);
     jzx__balance_take_global(me);
-    me->stop_seen = jzx__sched_stop_state(sched);
+    uint32_t stop = jzx__sched_stop_state(sched);
+    bool begins_to_stop = stop == JZX__STOPPING && me->stop_seen == JZX__OPEN;
+    me->stop_seen = stop;
+    if (JZX_UNLIKELY(begins_to_stop))
+        sched->ops.begin_stop(me); /* K7 */
     if (me->index == 0)
         sched->ops.run_calls(me);
     if (jzx__sched_is_leaving(sched))
@@ -218,11 +221,11 @@ static void *thread_main(void *arg) {
                                                          * blocks all */
     if (crew->pin_threads && thread->hook_worker != JZX_NONE)
         pin(thread->hook_worker);
-    jzx__seat_of_thread = &thread->seat;
     call_hook(crew, crew->on_start, thread->hook_worker);
+    jzx__seat_of_thread = &thread->seat;
     serve(thread);
-    call_hook(crew, crew->on_stop, thread->hook_worker);
     jzx__seat_of_thread = &jzx__no_seat;
+    call_hook(crew, crew->on_stop, thread->hook_worker);
     return NULL;
 }
 
@@ -346,28 +349,65 @@ static void serve_pinned(struct jzx__sched *sched, struct jzx__thread *thread) {
         pthread_setaffinity_np(pthread_self(), sizeof before, &before);
 }
 
+void jzx__crew_open(struct jzx__sched *sched) {
+    /* seq_cst, both: pairs with close, which stores stop before leave: one of us sees the other */
+    jzx__atomic_store_seq_cst(&sched->leave, 0u);
+    if (jzx__atomic_load_seq_cst(&sched->stop) == JZX__STOPPED)
+        jzx__sched_end_run(sched);
+}
+
 bool jzx__crew_run(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
     struct jzx__thread *thread = &crew->main;
     thread->sched = sched;
     thread->handle = pthread_self();
     pthread_sigmask(SIG_SETMASK, NULL, &crew->signals);
-    /* relaxed, all: no other thread yet */
-    jzx__atomic_store_relaxed(&sched->leave, jzx__sched_is_stopped(sched) ? 1u : 0u);
+    jzx__crew_open(sched);
+    /* relaxed, both: no other thread yet */
     jzx__atomic_store_relaxed(&sched->active, sched->worker_count);
-    /* relaxed: as above */
     jzx__atomic_store_relaxed(&crew->main_waits, 0u);
-    if (!start(sched))
+    if (!start(sched)) {
+        /* relaxed: nobody is awake */
+        jzx__atomic_store_relaxed(&sched->active, 0u);
         return false;
+    }
+    call_hook(crew, crew->on_start, 0);
     jzx__seat_init(&thread->seat, NULL);
     jzx__crew_sit(&thread->seat, sched->workers[0], true);
-    call_hook(crew, crew->on_start, 0);
     serve_pinned(sched, thread);
-    call_hook(crew, crew->on_stop, 0);
     jzx__watchdog_stop(sched);
     join_threads(sched);
     collect_returns(sched, &thread->seat);
     retire_threads(sched);
     jzx__seat_deinit(&thread->seat);
+    call_hook(crew, crew->on_stop, 0);
+    /* seq_cst: pairs with the load in submit: from here on a spawn wakes who sleeps in poll */
+    jzx__atomic_store_seq_cst(&sched->active, 0u);
     return true;
+}
+
+static bool is_turn_of(const struct jzx__thread *thread, const struct jzx__task *task,
+                       uint32_t *tag) {
+    /* relaxed, both: a picture of the moment */
+    if (jzx__atomic_load_relaxed(&thread->seat.task) != task)
+        return false;
+    *tag = jzx__atomic_load_relaxed(&thread->seat.tag);
+    return true;
+}
+
+enum jzx__turn_place jzx__crew_find(struct jzx__sched *sched, const struct jzx__task *task,
+                                    uint32_t *tag, uint32_t *worker) {
+    struct jzx__crew *crew = &sched->crew;
+    struct jzx__thread *found = is_turn_of(&crew->main, task, tag) ? &crew->main : NULL;
+    jzx__lock_acquire(&crew->lock);
+    for (struct jzx__thread *thread = crew->threads; thread != NULL && found == NULL;
+         thread = thread->next)
+        found = is_turn_of(thread, task, tag) ? thread : NULL;
+    jzx__lock_release(&crew->lock);
+    if (found == NULL)
+        return JZX__TURN_NONE;
+    /* relaxed: a picture of the moment; workers live as long as the loop */
+    const struct jzx__worker *of = jzx__atomic_load_relaxed(&found->seat.worker);
+    *worker = of == NULL ? 0 : of->index;
+    return of == NULL ? JZX__TURN_AWAY : JZX__TURN_ON_WORKER;
 }

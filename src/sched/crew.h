@@ -76,6 +76,9 @@ struct jzx__crew {
 void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config);
 void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator);
 
+/* A run begins, unless the scheduler was closed. */
+void jzx__crew_open(struct jzx__sched *sched);
+
 /* Runs the scheduler on this thread and the others until the run is over; then all workers are
  * this thread's. False if a thread could not be started: nothing has run. */
 bool jzx__crew_run(struct jzx__sched *sched);
@@ -108,6 +111,13 @@ void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uin
 
 /* A turn that went on without the worker is about to be taken back: says how long it took. */
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat);
+
+/* Where a task's turn runs, if it does: for reports. */
+enum jzx__turn_place { JZX__TURN_NONE, JZX__TURN_ON_WORKER, JZX__TURN_AWAY };
+
+/* Looks for the task's turn in all seats of the run. */
+enum jzx__turn_place jzx__crew_find(struct jzx__sched *sched, const struct jzx__task *task,
+                                    uint32_t *tag, uint32_t *worker);
 
 /* A worker has woken up: the watchdog must not sleep. */
 static inline void jzx__crew_poke(struct jzx__crew *crew) {

@@ -87,7 +87,7 @@ void jzx__sched_deinit(struct jzx__sched *sched) {
 
 /* ---- ending ---- */
 
-static void wake_all(struct jzx__sched *sched) {
+void jzx__sched_wake_all(struct jzx__sched *sched) {
     for (uint32_t i = 0; i < sched->worker_count; i++)
         jzx__parker_wake(&sched->workers[i]->parker);
 }
@@ -95,7 +95,8 @@ static void wake_all(struct jzx__sched *sched) {
 void jzx__sched_end_run(struct jzx__sched *sched) {
     /* seq_cst: pairs with the load before sleeping, after sleep was announced */
     jzx__atomic_store_seq_cst(&sched->leave, 1u);
-    wake_all(sched);
+    jzx__sched_wake_all(sched);
+    jzx__parker_wake(&sched->crew.main.parker); /* it may wait for worker 0 */
 }
 
 void jzx__sched_close(struct jzx__sched *sched) {

@@ -102,6 +102,9 @@ static inline bool jzx__sched_is_leaving(const struct jzx__sched *sched) {
 void jzx__sched_close(struct jzx__sched *sched);
 void jzx__sched_end_run(struct jzx__sched *sched);
 
+/* Wakes every worker that sleeps. Any thread, also in signal handlers. */
+void jzx__sched_wake_all(struct jzx__sched *sched);
+
 /* How many tasks that keep the run going are alive: exact if it is 0 at some moment during the
  * call and stays so, else just not 0. */
 uint64_t jzx__sched_live(const struct jzx__sched *sched);

@@ -186,12 +186,15 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
         ask_stack(sched, thread);
         stall.stack = thread->stack;
         stall.stack_count = thread->stack_count;
+        if (tick_of(worker) != tick)
+            return; /* the signal has ended what it waited for */
     }
     struct jzx__thread *spare = take(sched, worker, seat);
     stall.handed_over = spare != NULL;
     if (is_news) {
         jzx__counter_add(&worker->counters.stalls, 1);
         sched->ops.tell_stall(worker, &stall); /* before anything else can happen to the task */
+        worker->reported = stall;
         /* release: pairs with the acquire in stall_is_over; the end is told after this */
         jzx__atomic_store_release(&worker->reported_ns, tick);
     }
@@ -326,7 +329,9 @@ void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uin
     bool was_told = jzx__atomic_load_acquire(&me->reported_ns) == tick;
     if (task == NULL || !(alone ? single : was_told))
         return; /* alone: it may have been many messages */
-    struct jzx__stall stall = stall_of(jzx__seat_of_thread, elapsed_ns);
+    struct jzx__stall stall = alone ? stall_of(jzx__seat_of_thread, elapsed_ns) : me->reported;
+    stall.elapsed_ns = elapsed_ns;
+    stall.stack_count = 0;
     if (alone) {
         jzx__counter_add(&me->counters.stalls, 1);
         me->sched->ops.tell_stall(me, &stall);

@@ -57,13 +57,13 @@ void jzx__worker_requeue_aside(struct jzx__worker *me, struct jzx__task *task) {
     if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER) {
         task->place = JZX__IN_RANKED;
         jzx__runq_push_back(rank_queue(me, task), task);
-        if (task->rank < JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
+        if (task->rank < JZX__NORMAL && task->bound != JZX__BOUND_CALLER)
             jzx__worker_go_first(me);
+        me->is_special = true;
     } else {
         task->place = JZX__IN_HEAVY;
         jzx__runq_push_back(&me->heavy, task);
     }
-    me->is_special = true;
 }
 
 static struct jzx__runq *queue_of(struct jzx__worker *me, const struct jzx__task *task) {
@@ -106,11 +106,21 @@ void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me) {
 
 /* ---- taking in ---- */
 
+void jzx__worker_welcome(struct jzx__worker *me, struct jzx__task *task) {
+    if (JZX_UNLIKELY(me->stop_seen == JZX__STOPPING))
+        me->sched->ops.ask_to_end(me, task); /* K7 */
+}
+
 static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
     jzx__counter_add(&me->counters.injected, 1);
+    bool was_mine = jzx__worker_owns(me, task);
     switch (jzx__task_accept(task, jzx__worker_word(me))) {
     case JZX__ENTRY_FREE: me->sched->ops.free_slot(me, task); break;
-    case JZX__ENTRY_READY: jzx__worker_requeue_any(me, task); break;
+    case JZX__ENTRY_READY:
+        jzx__worker_requeue_any(me, task);
+        if (!was_mine)
+            jzx__worker_welcome(me, task);
+        break;
     case JZX__ENTRY_SCHEDULED: break;
     }
 }
@@ -180,14 +190,11 @@ static struct jzx__task *pick_overdue(struct jzx__worker *me) {
     return NULL;
 }
 
-/* Critical and high, and those that only this thread may run. While some wait they go before the
- * next-slot. */
+/* Critical and high. While some wait they go before the next-slot. */
 static struct jzx__task *pick_urgent(struct jzx__worker *me) {
     struct jzx__task *task = jzx__runq_pop_front(&me->ranked[JZX__CRITICAL]);
     if (task == NULL)
         task = jzx__runq_pop_front(&me->ranked[JZX__HIGH]);
-    if (task == NULL && me->by_caller)
-        task = jzx__runq_pop_front(&me->ranked[JZX__NORMAL]);
     if (task == NULL)
         me->next_run = JZX__NEXT_RUN_MAX;
     return task;
@@ -234,14 +241,27 @@ static bool heavy_is_due(const struct jzx__worker *me) {
     return me->heavy.depth != 0 && last_tick(me) >= me->heavy_after_ns;
 }
 
+/* Those that only the caller's thread may run take turns with the light ones. */
+static struct jzx__task *pick_bound(struct jzx__worker *me) {
+    struct jzx__task *task = me->by_caller ? jzx__runq_pop_front(&me->ranked[JZX__NORMAL]) : NULL;
+    me->bound_last = task != NULL;
+    return task;
+}
+
 /* The order of ranks. Heavy tasks, and the oldest spawned one, have their share of the time whatever
  * else waits (W3, W7). */
 static struct jzx__task *pick_in_order(struct jzx__worker *me) {
     struct jzx__task *task = heavy_is_due(me) ? pick_heavy(me) : NULL;
     if (task == NULL && me->next_run == 1 && !(me->run_oldest && me->spawned.depth != 0))
         task = pick_urgent(me);
-    if (task == NULL)
+    if (task == NULL && !me->bound_last)
+        task = pick_bound(me);
+    if (task == NULL) {
+        me->bound_last = false;
         task = pick_light(me);
+    }
+    if (task == NULL)
+        task = pick_bound(me);
     if (task == NULL && me->next == NULL)
         task = pick_heavy(me);
     if (task == NULL && me->next == NULL)
@@ -249,10 +269,10 @@ static struct jzx__task *pick_in_order(struct jzx__worker *me) {
     return task;
 }
 
-/* Whether any rule asks for more than the plain order. */
+/* Whether any rule asks for more than the plain order while light tasks wait. */
 static bool order_is_special(const struct jzx__worker *me) {
     return me->overdue || me->next_run == 1 || me->run_oldest || me->alternate ||
-           (me->heavy.depth | me->ranked[JZX__LOW].depth) != 0;
+           me->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(me);
 }
 
 /* W8: after a turn of an overdue task the others have as long. */
@@ -285,7 +305,7 @@ struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
         task = jzx__runq_pop_front(&me->woken);
         me->woken_served += task != NULL;
     }
-    return task;
+    return JZX_LIKELY(task != NULL) ? task : pick_special(me);
 }
 
 /* ---- the tick ---- */
@@ -380,6 +400,9 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
 static void decide(struct jzx__worker *me, uint64_t now) {
     uint64_t elapsed = now - me->decided_at_ns;
     me->decided_at_ns = now;
+    me->pass_ns += elapsed;
+    if (me->pass_ns >= JZX__PASS_NS)
+        me->turns_left = 0;
     look_at_queues(me, elapsed);
     /* relaxed: a gauge */
     jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));
@@ -408,7 +431,7 @@ void jzx__worker_tick(struct jzx__worker *me) {
     jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : me->tick_every);
     if (me->overdue_since_ns != 0)
         me->overdue_after_ns = now + (now - me->overdue_since_ns);
-    if (!measured || now - me->decided_at_ns >= JZX__TICK_NS / 2)
+    if (!measured || now - me->decided_at_ns >= JZX__TICK_NS)
         decide(me, now);
     me->crossed_in_tick = 0;
     me->wakes_in_tick = 0;

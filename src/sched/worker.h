@@ -34,6 +34,8 @@
  *       sees the other.
  *   K5  a worker that was woken and found work wakes another before it runs it if more is on
  *       offer: one at a time, as many as there is work for.
+ *   K7  a worker that has seen a gentle stop asks every task to end that it owns, or comes to own:
+ *       so none is missed, whenever and wherever it was made.
  *   K6  workers that are awake never outnumber the CPUs because of work that others have: beyond
  *       that number nobody steals, spins or is woken to steal.
  *
@@ -64,8 +66,9 @@
 #define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
 #define JZX__FENCE_NS 2500000u
-#define JZX__HEAVY_NS 1500u   /* a message that takes longer is a long one */
-#define JZX__LIGHT_NS 800u    /* one that takes less makes its task light again */
+#define JZX__PASS_NS 50000u   /* then other things than turns are looked at: calls, stops */
+#define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
+#define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
 #define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
 #define JZX__WAKE_NS 5000u    /* what waking one costs */
 #define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
@@ -106,6 +109,10 @@ struct jzx__task_ops {
     enum jzx__pass_result (*run_ready)(struct jzx__worker *worker, uint32_t turns_max);
     /* The last entry of a task that has ended is consumed: its slot can be used again. */
     void (*free_slot)(struct jzx__worker *worker, struct jzx__task *task);
+    /* The worker has seen that the loop stops gently: asks every task that it owns to end; and one
+     * that it comes to own afterwards. */
+    void (*begin_stop)(struct jzx__worker *worker);
+    void (*ask_to_end)(struct jzx__worker *worker, struct jzx__task *task);
     /* Makes the calls that wait for worker 0. */
     void (*run_calls)(struct jzx__worker *worker);
     /* A turn that outlived its thread's worker is over: seat->turn has what became of it. */
@@ -163,6 +170,7 @@ struct jzx__worker {
     struct jzx__parker parker;
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
     _Atomic uint64_t reported_ns; /* the watchdog's: the tick after which it reported a stall */
+    struct jzx__stall reported;   /* that stall; published by reported_ns */
 
     /* What others may take; they write its top. */
     struct jzx__deque deque;
@@ -178,12 +186,16 @@ struct jzx__worker {
     struct jzx__task *next; /* the next-slot */
     struct jzx__runq spawned;
     struct jzx__runq woken;
-    uint32_t next_left;      /* turns in a row that the next-slot still has */
-    uint32_t next_run;       /* what that is set to: 1 while others go first */
-    uint32_t tick_left;      /* messages until the next tick */
+    uint32_t next_left; /* turns in a row that the next-slot still has */
+    uint32_t next_run;  /* what that is set to: 1 while others go first */
+    _Atomic uint32_t
+        tick_left;           /* messages until the next tick; the watchdog may shorten it, and its
+                                 * store may be lost: it looks again */
+    uint32_t turns_left;     /* of the pass that runs */
     uint32_t tick_every;     /* messages between two ticks; adapts to JZX__TICK_NS */
     uint32_t turn_flags;     /* JZX__TURN_*: of the current turn */
     bool is_special;         /* the order is not just: newest spawned, then oldest woken */
+    bool bound_last;         /* the last pick was bound to the caller */
     bool alternate;          /* W2 is in force */
     bool woken_last;         /* while it is: whose turn it was */
     bool run_oldest;         /* W3 is due */
@@ -197,6 +209,7 @@ struct jzx__worker {
     uint64_t oldest_ns;      /* time since W3 was due last */
     uint64_t fence_ns;       /* time since the fences were looked at */
     uint64_t decided_at_ns;  /* last tick that looked at the queues and at other workers */
+    uint64_t pass_ns;        /* how long the pass has run, as far as ticks know */
     uint64_t turn_asked_ns;  /* when it was asked first */
     uint64_t turn_began_ns;  /* as far as its ticks know */
     uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
@@ -363,6 +376,9 @@ uint32_t jzx__worker_ready_depth(const struct jzx__worker *me);
 
 /* Takes in at most max tasks that other threads made ready. */
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max);
+
+/* A task that was just made my own: asks it to end if the loop stops (K7). */
+void jzx__worker_welcome(struct jzx__worker *me, struct jzx__task *task);
 
 /* Takes in the turns that went on without the worker and are over. */
 void jzx__worker_drain_returns(struct jzx__worker *me);

@@ -421,7 +421,7 @@ JZX_TEST(heavy_tasks_get_all_the_time_while_nobody_else_waits) {
     set_heavy("hi");
     be_greedy("hi");
     ready("hi");
-    assert_string_equal(rig_run(6), "hihihi");
+    assert_string_equal(rig_run_on(6), "hihihi");
     rig_close();
 }
 

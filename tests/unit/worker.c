@@ -249,7 +249,7 @@ JZX_TEST(nobody_starves_beside_a_pair_and_a_chain_of_spawns) {
     rig.on_turn = pairs_and_spawners;
     rig_spawn("os"); /* o is the oldest spawned */
     rig_wake("wa");  /* w waits */
-    const char *trace = rig_run(1000);
+    const char *trace = rig_run_on(1000);
     JZX_EXPECT_EQ(count_of(trace, 'o'), 1);
     JZX_EXPECT_EQ(count_of(trace, 'w'), 1);
     JZX_EXPECT(count_of(trace, 'a') > 100);
@@ -534,6 +534,20 @@ JZX_TEST(a_pass_is_cut_short_when_another_thread_sent_something) {
 static void the_loop_is_stopped(struct jzx__task *task) {
     if (rig_name(task) == 'b')
         jzx__sched_close(&rig.sched);
+}
+
+static void time_passes(struct jzx__task *task) {
+    (void)task;
+    rig_tick(JZX__PASS_NS / 2);
+}
+
+JZX_TEST(a_pass_ends_after_its_time_so_that_calls_and_stops_are_seen) {
+    rig_open();
+    rig.on_turn = time_passes;
+    rig_wake("bcda");
+    assert_string_equal(rig_run(100), "ab");
+    assert_string_equal(rig_run(100), "cd");
+    rig_close();
 }
 
 JZX_TEST(a_pass_is_cut_short_when_the_loop_is_stopped) {
