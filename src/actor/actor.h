@@ -68,8 +68,9 @@ static inline void jzx__name_write(struct jzx__cold *cold, const char *name) {
 
 /* Any thread; copy has JZX_NAME_MAX + 1 bytes. */
 static inline void jzx__name_read(const struct jzx__actor *actor, char *copy) {
-    /* relaxed, both: see above; the record may be another actor's by now, but is a record */
-    const struct jzx__cold *cold = jzx__atomic_load_relaxed(&actor->task.cold);
+    /* The record may be another actor's by now, but is a record. relaxed: see above */
+    const struct jzx__cold *cold =
+        jzx__atomic_load_acquire(&actor->task.cold); /* pairs with set_cold */
     for (size_t i = 0; i < JZX_NAME_MAX; i++)
         copy[i] = cold == NULL ? '\0' : jzx__byte_load_relaxed(&cold->name[i]);
     copy[JZX_NAME_MAX] = '\0';
@@ -127,13 +128,13 @@ static inline struct jzx__actor *jzx__turn_actor(const struct jzx__turn *turn) {
 
 /* NULL if it has none. */
 static inline struct jzx__cold *jzx__actor_cold(const struct jzx__actor *actor) {
-    /* relaxed: the owner's own; others only read the name behind it, which stays mapped */
-    return jzx__atomic_load_relaxed(&actor->task.cold);
+    /* acquire: pairs with the release in set_cold, perhaps on a thread that has lost its worker */
+    return jzx__atomic_load_acquire(&actor->task.cold);
 }
 
 static inline void jzx__actor_set_cold(struct jzx__actor *actor, struct jzx__cold *cold) {
-    /* relaxed: see above */
-    jzx__atomic_store_relaxed(&actor->task.cold, cold);
+    /* release: pairs with the acquire in jzx__actor_cold */
+    jzx__atomic_store_release(&actor->task.cold, cold);
 }
 
 /* NULL if it has none. */

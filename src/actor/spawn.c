@@ -103,7 +103,6 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->rest = JZX__IDLE;
     task->heat = 0;
     task->stays = 0;
-    task->unused = 0;
     task->bound = JZX__FREE;
     task->rank = JZX__NORMAL;
     task->daemon = opts->daemon;

@@ -34,6 +34,8 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
     jzx_err err = JZX_OK;
     if (has_lost(turn, &visit, me))
         turn->become_to = behavior;
+    else if (me == NULL)
+        err = JZX_ERR_INVALID_ARG; /* inside another loop that the behaviour runs */
     else if (jzx__actor_is_ending(jzx__turn_actor(turn)))
         err = JZX_ERR_NO_SUCH_ACTOR; /* from its cleanup */
     else
@@ -97,13 +99,14 @@ size_t jzx_unstash(jzx_context *ctx) {
     struct jzx__turn *turn = jzx__turn_of(ctx);
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    bool lost = has_lost(turn, &visit, me);
     struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
-    size_t count = cold == NULL ? 0 : cold->stash_count;
+    size_t count = cold == NULL || (me == NULL && !lost) ? 0 : cold->stash_count;
     if (count != 0) {
         struct jzx__node *first = cold->stash_first;
         cold->stash_first = NULL;
         cold->stash_count = 0;
-        if (!has_lost(turn, &visit, me)) {
+        if (!lost) {
             jzx__mailbox_put_first(jzx__turn_actor(turn), first, cold->stash_last);
         } else {
             cold->stash_last->next = turn->unstashed; /* of an earlier call in this turn */

@@ -40,6 +40,8 @@ void jzx__loop_take_in_all(struct jzx_loop *loop, struct jzx__seat *seat) {
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         jzx__crew_sit(seat, sched->workers[i], true);
         jzx__worker_drain_inject(sched->workers[i], UINT32_MAX);
+        while (jzx__balance_reclaim(sched->workers[i]))
+            continue;
         jzx__crew_rise(seat, sched->workers[i]);
     }
     jzx__crew_sit(seat, sched->workers[0], true);

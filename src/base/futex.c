@@ -30,6 +30,6 @@ bool jzx__membarrier_register(void) {
 }
 
 void jzx__membarrier(void) {
-    long failed = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    JZX_ASSERT(failed == 0); /* it was registered */
+    while (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+        JZX_ASSERT(errno == ENOMEM || errno == EINTR); /* it was registered; a moment later then */
 }

@@ -34,8 +34,8 @@ static void print_books(const struct dump *dump, const jzx_loop *loop) {
     jzx_stats stats = {.size = sizeof stats};
     jzx_loop_stats(loop, &stats);
     print(dump, "actors    %llu alive, %llu spawned, %llu ended, %llu of them failed",
-          (ull)(stats.spawned - stats.exited), (ull)stats.spawned, (ull)stats.exited,
-          (ull)stats.failed);
+          (ull)(stats.spawned > stats.exited ? stats.spawned - stats.exited : 0),
+          (ull)stats.spawned, (ull)stats.exited, (ull)stats.failed);
     print(dump, "messages  %llu accepted, %llu handled, %llu dead, %llu waiting",
           (ull)stats.accepted, (ull)stats.handled, (ull)stats.dead, (ull)stats.waiting);
     print(dump,

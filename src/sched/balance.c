@@ -43,7 +43,7 @@
 #define GLOBAL_BATCH 17u
 #define FULL 1024u /* cost and usage are parts of this */
 
-/* `stays` counts in these units, modulo 256. */
+/* `stays` counts in these units, modulo 2^16. */
 #define STAY_UNIT_NS 4194304u
 
 bool jzx__balance_init(struct jzx__balance *balance, struct jzx__sched *sched) {
@@ -102,17 +102,20 @@ void jzx__balance_resume(struct jzx__worker *me, uint64_t now) {
 
 /* ---- which tasks may move ---- */
 
-static uint8_t stay_clock(uint64_t now) {
-    return (uint8_t)(now / STAY_UNIT_NS);
+static uint16_t stay_clock(uint64_t now) {
+    return (uint16_t)(now / STAY_UNIT_NS);
 }
 
-static bool may_move(const struct jzx__task *task, uint64_t now) {
-    return task->bound == JZX__FREE &&
-           (task->stays == 0 || (int8_t)(task->stays - stay_clock(now)) <= 0);
+/* What is further away than the longest pause is past: the clock goes round. */
+static bool may_move(struct jzx__task *task, uint64_t now) {
+    uint16_t left = (uint16_t)(task->stays - stay_clock(now));
+    if (task->stays != 0 && (left == 0 || left > PAUSE_MAX_NS / STAY_UNIT_NS + 1))
+        task->stays = 0;
+    return task->bound == JZX__FREE && task->stays == 0;
 }
 
 static void make_stay(struct jzx__task *task, uint64_t now, uint64_t pause_ns) {
-    uint8_t until = stay_clock(now + pause_ns);
+    uint16_t until = stay_clock(now + pause_ns);
     task->stays = until == 0 ? 1 : until;
 }
 
@@ -135,7 +138,7 @@ bool jzx__balance_take_global(struct jzx__worker *me) {
     return count != 0;
 }
 
-static bool reclaim_one(struct jzx__worker *me) {
+bool jzx__balance_reclaim(struct jzx__worker *me) {
     struct jzx__task *task = jzx__deque_pop(&me->deque);
     if (task == NULL)
         return false;
@@ -200,28 +203,42 @@ static bool steal(struct jzx__worker *me) {
 }
 
 bool jzx__balance_find_work(struct jzx__worker *me) {
-    return reclaim_one(me) || jzx__balance_take_global(me) || steal(me);
+    return jzx__balance_reclaim(me) || jzx__balance_take_global(me) || steal(me);
 }
 
 /* ---- offering work (B1-B3) ---- */
 
-/* Offers up to count tasks of a queue, oldest first. Those that may not move go to its young end.
- * Returns how many others can take now. */
+static bool offer_one(struct jzx__worker *me, struct jzx__runq *queue, struct jzx__link *link,
+                      uint64_t now) {
+    struct jzx__task *task = JZX_CONTAINER_OF(link, struct jzx__task, run);
+    struct jzx__link *before = link->prev;
+    struct jzx__link *after = link->next;
+    if (!may_move(task, now))
+        return false;
+    jzx__runq_remove(queue, task);
+    if (jzx__task_offer(task, jzx__worker_word(me), &me->deque))
+        return true;
+    jzx__list_insert(&task->run, before, after); /* an entry is under way: it stays where it was */
+    queue->depth++;
+    return false;
+}
+
+/* Offers up to count tasks of a queue, oldest first. Those that may not move stay in their places,
+ * and so does the fence. Looks at a bounded number. Returns how many others can take now. */
 static uint32_t offer(struct jzx__worker *me, struct jzx__runq *queue, uint32_t count,
                       uint64_t now) {
-    bool is_spawned = queue == &me->spawned;
+    bool newest_first = queue == &me->spawned;
     uint32_t offered = 0;
     if (count > me->sched->steal_max)
         count = me->sched->steal_max;
-    for (uint32_t looked = queue->depth; looked > 0 && offered < count; looked--) {
-        struct jzx__task *task =
-            is_spawned ? jzx__runq_pop_back(queue) : jzx__runq_pop_front(queue);
-        if (may_move(task, now) && jzx__task_offer(task, jzx__worker_word(me), &me->deque))
+    struct jzx__link *link = newest_first ? queue->list.ring.prev : queue->list.ring.next;
+    for (uint32_t looked = 0; looked < 2 * me->sched->steal_max && offered < count; looked++) {
+        if (link == &queue->list.ring)
+            break;
+        struct jzx__link *next = newest_first ? link->prev : link->next;
+        if (link != &queue->fence && offer_one(me, queue, link, now))
             offered++;
-        else if (is_spawned)
-            jzx__runq_push_front(queue, task);
-        else
-            jzx__runq_push_back(queue, task);
+        link = next;
     }
     if (offered == 0)
         return 0;
@@ -338,7 +355,7 @@ void jzx__balance_crossed(struct jzx__worker *me, struct jzx__task *target) {
     const struct jzx__worker *owner = (const struct jzx__worker *)word;
     jzx__counter_add(&me->counters.crossed, 1);
     me->crossed_in_tick++;
-    jzx__worker_count_message(me); /* a producer may send for long without handling anything */
+    jzx__worker_hasten_tick(me); /* a producer may send for long without handling anything */
     if (jzx__task_is_heavy(jzx__worker_current(me)) || owner == NULL)
         return;
     me->balance.window_crossed++;
@@ -364,7 +381,7 @@ static bool move(struct jzx__worker *me, struct jzx__task *task, struct jzx__wor
 /* The same for a task that is not offered again for a while. */
 static bool move_to_stay(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to,
                          jzx__counter *counter) {
-    uint8_t stays = task->stays;
+    uint16_t stays = task->stays;
     make_stay(task, jzx__clock_now(&me->sched->clock), me->balance.pause_ns);
     if (move(me, task, to)) {
         jzx__counter_add(counter, 1);
@@ -520,7 +537,7 @@ static void look_at_offers(struct jzx__worker *me, uint64_t now) {
     }
     if (now - me->balance.offered_at_ns < RECLAIM_NS)
         return;
-    while (reclaim_one(me))
+    while (jzx__balance_reclaim(me))
         continue;
 }
 

@@ -41,6 +41,9 @@ bool jzx__balance_offer_heavy(struct jzx__worker *me);
  * some. */
 bool jzx__balance_find_work(struct jzx__worker *me);
 
+/* Takes one of its own offers back. */
+bool jzx__balance_reclaim(struct jzx__worker *me);
+
 /* Takes at most 1 + JZX__GLOBAL_BATCH tasks from the global queue. */
 bool jzx__balance_take_global(struct jzx__worker *me);
 

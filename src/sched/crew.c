@@ -361,6 +361,13 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     struct jzx__thread *thread = &crew->main;
     thread->sched = sched;
     thread->handle = pthread_self();
+    /* A pending stall signal must come while its handler is there. */
+    sigset_t unblocked;
+    sigemptyset(&unblocked);
+    if (crew->stall_signal != 0)
+        sigaddset(&unblocked, crew->stall_signal);
+    sigset_t blocked_before;
+    pthread_sigmask(SIG_UNBLOCK, &unblocked, &blocked_before);
     pthread_sigmask(SIG_SETMASK, NULL, &crew->signals);
     jzx__crew_open(sched);
     /* relaxed, both: no other thread yet */
@@ -369,6 +376,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     if (!start(sched)) {
         /* relaxed: nobody is awake */
         jzx__atomic_store_relaxed(&sched->active, 0u);
+        pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
         return false;
     }
     call_hook(crew, crew->on_start, 0);
@@ -380,6 +388,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     collect_returns(sched, &thread->seat);
     retire_threads(sched);
     jzx__seat_deinit(&thread->seat);
+    pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
     call_hook(crew, crew->on_stop, 0);
     /* seq_cst: pairs with the load in submit: from here on a spawn wakes who sleeps in poll */
     jzx__atomic_store_seq_cst(&sched->active, 0u);

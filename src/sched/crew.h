@@ -70,7 +70,6 @@ struct jzx__crew {
     bool is_watched;
     bool is_signal_set;
     sigset_t signals; /* blocked in the caller of run, and so in all threads but the watchdog */
-    struct sigaction signal_before;
 };
 
 void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config);

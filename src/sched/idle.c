@@ -143,8 +143,13 @@ void jzx__worker_check_end(struct jzx__worker *me) {
     bool changed = exited != me->exited_seen || (me->index == 0 && holds != me->holds_seen);
     me->exited_seen = exited;
     me->holds_seen = holds;
-    if (changed && run_is_over(me))
+    if (!changed)
+        return;
+    if (run_is_over(me))
         jzx__sched_end_run(me->sched);
+    else if (jzx__sched_live(me->sched) == 0)
+        me->exited_seen =
+            UINT64_MAX; /* a call, a hold or a daemon in the global queue: look again */
 }
 
 void jzx__worker_idle(struct jzx__worker *me) {

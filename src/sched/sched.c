@@ -107,13 +107,15 @@ void jzx__sched_close(struct jzx__sched *sched) {
 }
 
 /* Adds up, over all threads, who was made or ended early and who late; see below. */
-static void add_early(const struct jzx__counters *counters, uint64_t *born, uint64_t *died) {
+static void add_early(const struct jzx__counters *counters, bool daemons, uint64_t *born,
+                      uint64_t *died) {
     *died += jzx__counter_get_acquire(&counters->exited);
-    *born -= jzx__counter_get_acquire(&counters->daemons_spawned);
+    *born -= daemons ? 0 : jzx__counter_get_acquire(&counters->daemons_spawned);
 }
 
-static void add_late(const struct jzx__counters *counters, uint64_t *born, uint64_t *died) {
-    *died -= jzx__counter_get_acquire(&counters->daemons_exited);
+static void add_late(const struct jzx__counters *counters, bool daemons, uint64_t *born,
+                     uint64_t *died) {
+    *died -= daemons ? 0 : jzx__counter_get_acquire(&counters->daemons_exited);
     *born += jzx__counter_get_acquire(&counters->spawned);
 }
 
@@ -121,16 +123,17 @@ static void add_late(const struct jzx__counters *counters, uint64_t *born, uint6
  * spawn with it. So what we call born is at least what was born at the moment between the two
  * readings, and what we call died at most what had died then: if they are equal, nobody lived. */
 uint64_t jzx__sched_live(const struct jzx__sched *sched) {
+    bool stops = jzx__sched_stop_state(sched) != JZX__OPEN; /* then daemons are waited for, too */
     uint64_t died = 0;
     uint64_t born = 0;
     for (uint32_t i = 0; i < sched->worker_count; i++)
-        add_early(&sched->workers[i]->counters, &born, &died);
+        add_early(&sched->workers[i]->counters, stops, &born, &died);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
-        add_early(&sched->foreign[i].counters, &born, &died);
+        add_early(&sched->foreign[i].counters, stops, &born, &died);
     for (uint32_t i = 0; i < sched->worker_count; i++)
-        add_late(&sched->workers[i]->counters, &born, &died);
+        add_late(&sched->workers[i]->counters, stops, &born, &died);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
-        add_late(&sched->foreign[i].counters, &born, &died);
+        add_late(&sched->foreign[i].counters, stops, &born, &died);
     return born - died;
 }
 

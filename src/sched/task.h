@@ -130,10 +130,9 @@ struct jzx__task {
     bool holds;              /* the owner has the token */
     uint8_t status;          /* the kind's own, as what follows */
     uint8_t care;
-    uint8_t rest; /* the place where it idles: JZX__IDLE or JZX__ASIDE */
-    uint8_t heat; /* how many long messages in a row it had; from JZX__HEAVY on it is heavy */
-    uint8_t unused;
-    uint8_t stays; /* until when it is not offered, see balance.c; 0: it may be */
+    uint8_t rest;   /* the place where it idles: JZX__IDLE or JZX__ASIDE */
+    uint8_t heat;   /* how many long messages in a row it had; from JZX__HEAVY on it is heavy */
+    uint16_t stays; /* until when it is not offered, see balance.c; 0: it may be */
 };
 
 _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");

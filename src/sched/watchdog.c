@@ -25,6 +25,8 @@
 #define STACK_WAIT_NS 10000000u
 #define STACK_LOOK_NS 100000u
 
+#define SIGNAL_MAX 64
+
 static uint64_t tick_of(const struct jzx__worker *worker) {
     /* relaxed: what is missed now is seen at the next look */
     return jzx__atomic_load_relaxed(&worker->tick_at_ns);
@@ -55,7 +57,7 @@ static void ask_stack(struct jzx__sched *sched, struct jzx__thread *thread) {
     /* relaxed: not asked yet */
     jzx__atomic_store_relaxed(&thread->stack_state, 0u);
     /* release: pairs with the acquire in answer */
-    if (sched->crew.stall_signal == 0 || !jzx__atomic_cas_strong_seq_cst(&asked, &nobody, thread))
+    if (!sched->crew.is_signal_set || !jzx__atomic_cas_strong_seq_cst(&asked, &nobody, thread))
         return;
     bool answered = false;
     if (pthread_kill(thread->handle, sched->crew.stall_signal) == 0) {
@@ -71,21 +73,45 @@ static void ask_stack(struct jzx__sched *sched, struct jzx__thread *thread) {
     jzx__atomic_store_release(&asked, NULL);
 }
 
-static void install_signal(struct jzx__crew *crew) {
-    if (crew->stall_signal == 0)
-        return;
+/* Several loops may use one signal: the first installs the handler, the last puts back what was
+ * there. */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t users[SIGNAL_MAX + 1];
+    struct sigaction before[SIGNAL_MAX + 1];
+} handlers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool add_user(int number) {
     struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
+    pthread_mutex_lock(&handlers.lock);
+    bool set =
+        handlers.users[number] != 0 || sigaction(number, &action, &handlers.before[number]) == 0;
+    handlers.users[number] += set;
+    pthread_mutex_unlock(&handlers.lock);
+    return set;
+}
+
+static void remove_user(int number) {
+    pthread_mutex_lock(&handlers.lock);
+    if (--handlers.users[number] == 0)
+        sigaction(number, &handlers.before[number], NULL);
+    pthread_mutex_unlock(&handlers.lock);
+}
+
+static void install_signal(struct jzx__crew *crew) {
+    if (crew->stall_signal == 0 || crew->stall_signal > SIGNAL_MAX)
+        return;
 #if defined(__GLIBC__)
     void *warm[1];
     backtrace(warm, 1); /* its first call allocates, which a signal handler must not */
 #endif
-    crew->is_signal_set = sigaction(crew->stall_signal, &action, &crew->signal_before) == 0;
+    crew->is_signal_set = add_user(crew->stall_signal);
 }
 
 static void restore_signal(struct jzx__crew *crew) {
     if (crew->is_signal_set)
-        sigaction(crew->stall_signal, &crew->signal_before, NULL);
+        remove_user(crew->stall_signal);
     crew->is_signal_set = false;
 }
 
@@ -172,6 +198,34 @@ static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t
     return tick_of(worker) == tick;
 }
 
+/* The worker's end of a report that is not handed over: whoever comes second tells the end. */
+enum { REPORT_NONE, REPORT_TELLING, REPORT_TOLD, REPORT_ENDED };
+
+static void tell_end(struct jzx__worker *worker, const struct jzx__stall *stall,
+                     uint64_t elapsed_ns) {
+    struct jzx__stall end = *stall;
+    end.over = true;
+    end.elapsed_ns = elapsed_ns;
+    end.stack_count = 0;
+    end.handed_over = false;
+    worker->sched->ops.tell_stall(worker, &end);
+}
+
+static void tell(struct jzx__sched *sched, struct jzx__worker *worker,
+                 const struct jzx__stall *stall, uint64_t tick) {
+    jzx__counter_add(&worker->counters.stalls, 1);
+    worker->reported = *stall;
+    /* relaxed: read by this thread, and by the worker after the next store */
+    jzx__atomic_store_relaxed(&worker->reported_ns, tick);
+    /* release: pairs with the exchange in stall_is_over; publishes the report */
+    jzx__atomic_store_release(&worker->report_state, (uint32_t)REPORT_TELLING);
+    sched->ops.tell_stall(worker, stall);
+    uint32_t telling = REPORT_TELLING;
+    /* seq_cst: pairs with the exchange in stall_is_over: one of us tells the end */
+    if (!jzx__atomic_cas_strong_seq_cst(&worker->report_state, &telling, (uint32_t)REPORT_TOLD))
+        tell_end(worker, stall, jzx__clock_now(&sched->clock) - tick);
+}
+
 static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
     uint64_t tick = tick_of(worker);
     struct jzx__stall stall = {.elapsed_ns = now - tick};
@@ -191,13 +245,8 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
     }
     struct jzx__thread *spare = take(sched, worker, seat);
     stall.handed_over = spare != NULL;
-    if (is_news) {
-        jzx__counter_add(&worker->counters.stalls, 1);
-        sched->ops.tell_stall(worker, &stall); /* before anything else can happen to the task */
-        worker->reported = stall;
-        /* release: pairs with the acquire in stall_is_over; the end is told after this */
-        jzx__atomic_store_release(&worker->reported_ns, tick);
-    }
+    if (is_news)
+        tell(sched, worker, &stall, tick); /* before anything else can happen to the task */
     if (spare != NULL) {
         jzx__counter_add(&worker->counters.handovers, 1);
         seat->lost_at_ns = tick;
@@ -324,18 +373,19 @@ void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
 
 void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t tick,
                              uint64_t elapsed_ns, bool single) {
-    bool alone = me->sched->worker_count == 1;
-    /* acquire: pairs with the release of the watchdog */
-    bool was_told = jzx__atomic_load_acquire(&me->reported_ns) == tick;
-    if (task == NULL || !(alone ? single : was_told))
-        return; /* alone: it may have been many messages */
-    struct jzx__stall stall = alone ? stall_of(jzx__seat_of_thread, elapsed_ns) : me->reported;
-    stall.elapsed_ns = elapsed_ns;
-    stall.stack_count = 0;
-    if (alone) {
+    if (me->sched->worker_count > 1) {
+        /* acquire: pairs with the release of the watchdog */
+        if (jzx__atomic_load_acquire(&me->report_state) == REPORT_NONE ||
+            jzx__atomic_load_relaxed(&me->reported_ns) != tick)
+            return;
+        /* seq_cst: pairs with the exchange of the watchdog: one of us tells the end */
+        uint32_t state = jzx__atomic_exchange_seq_cst(&me->report_state, (uint32_t)REPORT_ENDED);
+        if (state == REPORT_TOLD)
+            tell_end(me, &me->reported, elapsed_ns);
+    } else if (single && task != NULL) { /* else it may have been many messages */
+        struct jzx__stall stall = stall_of(jzx__seat_of_thread, elapsed_ns);
         jzx__counter_add(&me->counters.stalls, 1);
         me->sched->ops.tell_stall(me, &stall);
+        tell_end(me, &stall, elapsed_ns);
     }
-    stall.over = true;
-    me->sched->ops.tell_stall(me, &stall);
 }

@@ -139,6 +139,12 @@ void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
     }
 }
 
+/* What is bound to the caller's thread is not even ended on another. */
+static bool is_for_the_caller(const struct jzx__worker *me, const struct jzx__seat *seat) {
+    /* relaxed: left with the worker by its thread */
+    return !me->by_caller && jzx__atomic_load_relaxed(&seat->task)->bound == JZX__BOUND_CALLER;
+}
+
 void jzx__worker_drain_returns(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     if (jzx__mpsc_is_empty(&me->returns))
@@ -147,6 +153,10 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
     while (node != NULL) {
         struct jzx__seat *seat = JZX_CONTAINER_OF(node, struct jzx__seat, returned);
         node = node->next; /* read first: the thread may be given a worker at once */
+        if (is_for_the_caller(me, seat)) {
+            jzx__mpsc_push(&me->returns, &seat->returned); /* who gets the worker back at once */
+            continue;
+        }
         jzx__crew_end_stall(me, seat);
         me->sched->ops.take_back(me, seat);
         /* relaxed: the thread waits until it is relieved */

@@ -169,8 +169,9 @@ struct jzx__worker {
     struct jzx__mpsc calls;   /* functions to call on this thread */
     struct jzx__parker parker;
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
-    _Atomic uint64_t reported_ns; /* the watchdog's: the tick after which it reported a stall */
-    struct jzx__stall reported;   /* that stall; published by reported_ns */
+    _Atomic uint64_t reported_ns;  /* the watchdog's: the tick after which it reported a stall */
+    struct jzx__stall reported;    /* that stall; published by report_state */
+    _Atomic uint32_t report_state; /* see watchdog.c */
 
     /* What others may take; they write its top. */
     struct jzx__deque deque;
@@ -418,6 +419,14 @@ static inline void jzx__worker_count_message(struct jzx__worker *me) {
     jzx__atomic_store_relaxed(&me->tick_left, left);
     if (JZX_UNLIKELY(left == 0))
         jzx__worker_tick(me);
+}
+
+/* The next tick comes a message earlier, but not now: the caller may be in the middle of something.
+ */
+static inline void jzx__worker_hasten_tick(struct jzx__worker *me) {
+    /* relaxed, both: see the field */
+    uint32_t left = jzx__atomic_load_relaxed(&me->tick_left);
+    jzx__atomic_store_relaxed(&me->tick_left, left > 1 ? left - 1 : 1);
 }
 
 /* True if the turn that runs has used its time and others wait. */
