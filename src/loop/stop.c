@@ -27,10 +27,19 @@ jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns) {
     return JZX_OK;
 }
 
+static bool deadline_has_passed(const struct jzx_loop *loop) {
+    /* acquire: pairs with the exchange in jzx_loop_stop */
+    uint64_t deadline = jzx__atomic_load_acquire(&loop->sched.stop_deadline_ns);
+    return deadline != JZX_NEVER && jzx_loop_now(loop) >= deadline;
+}
+
 /* ---- asking (K7 of sched/worker.h) ---- */
 
+/* After the deadline nobody is asked: worker 0 is about to report and end all that live. */
 void jzx__loop_ask_to_end(struct jzx__worker *me, struct jzx__task *task) {
     struct jzx_loop *loop = jzx__loop_of(me);
+    if (deadline_has_passed(loop))
+        return;
     jzx__actor_request(loop, me, jzx__actor_id(jzx__actor_of(task)), JZX__WANT_DRAIN);
 }
 
@@ -43,12 +52,6 @@ void jzx__loop_begin_stop(struct jzx__worker *me) {
         if (jzx__worker_owns(me, task))
             jzx__loop_ask_to_end(me, task);
     }
-}
-
-static bool deadline_has_passed(const struct jzx_loop *loop) {
-    /* acquire: pairs with the exchange in jzx_loop_stop */
-    uint64_t deadline = jzx__atomic_load_acquire(&loop->sched.stop_deadline_ns);
-    return deadline != JZX_NEVER && jzx_loop_now(loop) >= deadline;
 }
 
 bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop) {

@@ -211,13 +211,29 @@ static void tell_end(struct jzx__worker *worker, const struct jzx__stall *stall,
     worker->sched->ops.tell_stall(worker, &end);
 }
 
+/* A report of this worker whose end nobody told, because its tick passed by. */
+static void end_last_report(struct jzx__worker *worker, uint64_t now) {
+    uint32_t told = REPORT_TOLD;
+    /* seq_cst: pairs with the exchange in stall_is_over: one of us tells the end */
+    if (jzx__atomic_cas_strong_seq_cst(&worker->report_state, &told, (uint32_t)REPORT_ENDED)) {
+        /* relaxed: only this thread writes it */
+        uint64_t tick = jzx__atomic_load_relaxed(&worker->reported_ns);
+        tell_end(worker, &worker->reported, now - tick);
+    }
+}
+
 static void tell(struct jzx__sched *sched, struct jzx__worker *worker,
                  const struct jzx__stall *stall, uint64_t tick) {
+    end_last_report(worker, jzx__clock_now(&sched->clock));
     jzx__counter_add(&worker->counters.stalls, 1);
-    worker->reported = *stall;
     /* relaxed: read by this thread, and by the worker after the next store */
     jzx__atomic_store_relaxed(&worker->reported_ns, tick);
-    /* release: pairs with the exchange in stall_is_over; publishes the report */
+    if (stall->handed_over) { /* its end is told when the turn is taken back */
+        sched->ops.tell_stall(worker, stall);
+        return;
+    }
+    worker->reported = *stall;
+    /* release: pairs with the acquire in stall_is_over; publishes the report */
     jzx__atomic_store_release(&worker->report_state, (uint32_t)REPORT_TELLING);
     sched->ops.tell_stall(worker, stall);
     uint32_t telling = REPORT_TELLING;
@@ -375,13 +391,16 @@ void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uin
                              uint64_t elapsed_ns, bool single) {
     if (me->sched->worker_count > 1) {
         /* acquire: pairs with the release of the watchdog */
-        if (jzx__atomic_load_acquire(&me->report_state) == REPORT_NONE ||
+        uint32_t state = jzx__atomic_load_acquire(&me->report_state);
+        /* relaxed: published with the state */
+        if ((state != REPORT_TELLING && state != REPORT_TOLD) ||
             jzx__atomic_load_relaxed(&me->reported_ns) != tick)
             return;
-        /* seq_cst: pairs with the exchange of the watchdog: one of us tells the end */
-        uint32_t state = jzx__atomic_exchange_seq_cst(&me->report_state, (uint32_t)REPORT_ENDED);
+        struct jzx__stall stall = me->reported;
+        /* seq_cst: pairs with the exchanges of the watchdog: one of us tells the end */
+        state = jzx__atomic_exchange_seq_cst(&me->report_state, (uint32_t)REPORT_ENDED);
         if (state == REPORT_TOLD)
-            tell_end(me, &me->reported, elapsed_ns);
+            tell_end(me, &stall, elapsed_ns);
     } else if (single && task != NULL) { /* else it may have been many messages */
         struct jzx__stall stall = stall_of(jzx__seat_of_thread, elapsed_ns);
         jzx__counter_add(&me->counters.stalls, 1);
