@@ -2,6 +2,8 @@
 /* The counting allocator and the checks of the fixture. */
 #include "fixture.h"
 
+#include "jzx/time.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +91,9 @@ jzx_loop *fixture_loop_with(const jzx_config *config) {
     ours.allocator = fixture_allocator();
     if (ours.workers == 0)
         ours.workers = 1;
+    if (ours.stall_after_ns == 0 && ours.workers > 1)
+        ours.stall_after_ns =
+            JZX_NEVER; /* a busy machine holds threads up, and no test is about that */
     if (ours.log.level == JZX_LOG_DEFAULT)
         ours.log.level = JZX_LOG_OFF;
     return jzx_loop_create(&ours);
