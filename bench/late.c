@@ -15,8 +15,8 @@
 #define WARM_ROUNDS 10u /* until a heavy actor is known as one */
 #define SEED 0x9E3779B97F4A7C15u
 
-/* Threads stay on their cores: the question is what the runtime does, not whether the system wakes a
- * thread on a core that is busy. */
+/* Threads stay on their cores: the question is what the runtime does, not whether the system wakes
+ * a thread on a core that is busy. */
 static const jzx_config pinned = {.size = sizeof(jzx_config), .pin_threads = true};
 
 enum { START, WORK, WORKED, LOOK, SEEN, END };

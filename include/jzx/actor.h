@@ -128,7 +128,7 @@ typedef struct jzx_actor_info {
     size_t size; /* sizeof(jzx_actor_info): set by the caller before the call */
     jzx_actor_id id;
     bool is_partial; /* it is another worker's: only id, worker, name, mailbox_cap, and of depth
-                      * what it has not taken in yet are known */
+                      * what it has not taken in yet are known; the rest means nothing */
     jzx_actor_status status;
     jzx_activity activity;
     jzx_priority priority;

@@ -72,7 +72,8 @@ typedef enum jzx_balance {
 } jzx_balance;
 
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first
- * actor and after it ran its last. worker is what it drives at first, JZX_NONE for a spare. */
+ * actor and after it ran its last: outside of the loop, so that jzx_current_kind is NONE. worker is
+ * what the thread drives at first, JZX_NONE for a spare. */
 typedef void (*jzx_thread_hook)(void *ctx, uint32_t worker);
 
 typedef struct jzx_config {
@@ -82,7 +83,7 @@ typedef struct jzx_config {
     uint32_t max_actors;          /* alive at once; memory grows with use, not with this bound */
     uint32_t default_mailbox_cap; /* user messages that may wait, 1 .. JZX_MAILBOX_CAP_MAX */
     uint32_t max_msgs_per_actor;  /* messages that an actor handles in one turn at most */
-    uint32_t max_actors_per_tick; /* turns between two looks at what came from other threads */
+    uint32_t max_actors_per_tick; /* turns, or 50 us, between two looks at what came from others */
     uint32_t max_async_drain;     /* actors woken by other threads that one look takes in */
 
     /* Threads. The one that calls jzx_loop_run is worker 0; run starts the others and ends them. */
@@ -95,16 +96,18 @@ typedef struct jzx_config {
     void *thread_hook_ctx;
 
     /* A behaviour that does not return. */
-    uint64_t stall_after_ns; /* report it after this time; JZX_NEVER: never look */
-    uint32_t
-        spare_threads_max; /* that take a stalled worker over; 0: 2 x workers; JZX_NONE: none */
-    int stall_signal;      /* a signal that is free for us, to report the stack; 0: no stack */
+    uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never look */
+    uint32_t spare_threads_max; /* threads that take over stalled workers; 0: 2 x workers; JZX_NONE:
+                                 * no thread, stalls are only reported */
+    int stall_signal; /* a signal that is free for us, to report the stack; 0: no stack. It
+                                 * interrupts what the behaviour waits for (EINTR) */
 
     /* Sizes of queues and batches between workers. */
-    uint32_t local_queue_size;  /* of what a worker offers to others, at first: it grows */
-    uint32_t global_queue_size; /* of spawns from other threads that no worker has taken yet; what
-                                 * goes beyond it is dealt to the workers */
-    uint32_t steal_batch;       /* actors that a worker takes from another at once, at most */
+    uint32_t local_queue_size;  /* places for actors that a worker offers to others; a power of two;
+                                 * it grows */
+    uint32_t global_queue_size; /* actors of other threads that may wait for a worker; what goes
+                                 * beyond it is dealt to the workers */
+    uint32_t steal_batch;       /* actors that a worker takes from another at once, at most (32) */
     uint64_t park_timeout_ns;   /* longest sleep of an idle worker; 0: until it is woken */
 } jzx_config;
 

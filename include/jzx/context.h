@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef enum jzx_context_kind {
-    JZX_CONTEXT_NONE = 0,    /* not on a thread that drives a worker */
+    JZX_CONTEXT_NONE = 0, /* on a thread of another kind, the one that reports stalls among them */
     JZX_CONTEXT_NORMAL = 1,  /* in a behaviour or an init: waiting costs only this actor */
     JZX_CONTEXT_WAITLESS = 2 /* in a callback of the runtime (cleanup, observer, destructor, call):
                               * the worker waits with it, and nobody helps */
@@ -23,8 +23,9 @@ JZX_API jzx_context_kind jzx_current_kind(void);
 /* The actor whose turn it is, or JZX_NOBODY. */
 JZX_API jzx_actor_id jzx_current_actor(void);
 
-/* The worker that this thread drives, or JZX_NONE: a thread of another kind, or one whose worker
- * went on without it because it did not return for too long. */
+/* The worker that this thread drives, or JZX_NONE (of jzx/config.h): a thread of another kind, or
+ * one whose worker went on without it because it did not return for too long; test for it before
+ * you use it as an index. */
 JZX_API uint32_t jzx_current_worker(void);
 
 JZX_END_C

@@ -29,7 +29,8 @@ JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
 JZX_API uint32_t jzx_loop_workers(const jzx_loop *loop);
 
 /* Runs actors until none is left (daemons do not count), nobody holds the loop and no call waits;
- * or until jzx_loop_request_stop. Sleeps while there is nothing to do. Can be called again.
+ * or until jzx_loop_stop or jzx_loop_request_stop. Sleeps while there is nothing to do. Can be
+ * called again.
  * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run,
  * JZX_ERR_NO_MEMORY if its threads cannot be started (nothing has run then),
  * JZX_ERR_INVALID_ARG. */
@@ -55,7 +56,7 @@ JZX_API uint64_t jzx_loop_next_deadline(const jzx_loop *loop);
  * carried out. Only on the thread that drives the loop. */
 JZX_API bool jzx_loop_alive(const jzx_loop *loop);
 
-/* Monotonic nanoseconds of this loop's clock. */
+/* Monotonic nanoseconds of this loop's clock. Any thread, also in a signal handler. */
 JZX_API uint64_t jzx_loop_now(const jzx_loop *loop);
 
 /* Between hold and release run goes on without actors: for threads that will still send or spawn.
@@ -70,14 +71,18 @@ JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
  * must be disarmed before the loop is destroyed). */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
-/* The gentle way to stop: spawns are JZX_ERR_LOOP_CLOSED from now on, every actor works off what
- * waits and ends (JZX_STOP_AFTER_QUEUE), and then run returns. Whoever is still alive at the
- * deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it is doing) and ended as by
+/* The gentle way to stop: jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(5)). Spawns are
+ * JZX_ERR_LOOP_CLOSED from now on, every actor, daemons too, works off what waits and ends with
+ * JZX_EXIT_NORMAL (as by JZX_STOP_AFTER_QUEUE: sends to one that has seen the request are
+ * JZX_ERR_NO_SUCH_ACTOR), and then run returns, whoever holds the loop. Whoever is still alive at
+ * the deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it is doing) and ended as by
  * request_stop; a behaviour that does not return cannot be ended, run waits for it. Called again,
- * the earlier deadline holds. Does not wait. Any thread. JZX_ERR_INVALID_ARG. */
+ * the earlier deadline holds. Does not wait. Any thread, also in a signal handler.
+ * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 
-/* Has fn(loop, ctx) called on worker 0, outside any actor's turn, in the
+/* Has fn(loop, ctx) called on worker 0 (after a stall that may be on a spare thread; for your own
+ * thread use an actor with JZX_PLACE_CALLER), outside any actor's turn, in the
  * order of the calls of one thread. Each call that returns JZX_OK is made exactly once, in destroy
  * at the latest. JZX_ERR_INVALID_ARG, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);

@@ -16,7 +16,7 @@
 typedef enum jzx_event_kind {
     JZX_EVENT_LOOP_START = 1,  /* at the first run or step, before anything else */
     JZX_EVENT_LOOP_STOP = 2,   /* when the loop was stopped or is destroyed: the last event */
-    JZX_EVENT_ACTOR_START = 3, /* when the loop's thread sees it first */
+    JZX_EVENT_ACTOR_START = 3, /* when a worker first has it */
     JZX_EVENT_ACTOR_STOP = 4,  /* reason normal, killed or shutdown; calls on_actor_stop */
     JZX_EVENT_ACTOR_FAIL = 5,  /* reason fail or panic; calls on_actor_stop as well */
     JZX_EVENT_ACTOR_RESTART = 6,
@@ -24,7 +24,7 @@ typedef enum jzx_event_kind {
     JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
     JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle */
     JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns */
-    JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns */
+    JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns: one for each STALL */
     JZX_EVENT_STOP_LATE = 12    /* alive at the deadline of jzx_loop_stop; detail says why */
 } jzx_event_kind;
 
@@ -144,7 +144,8 @@ JZX_API jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker,
                                       jzx_worker_stats *stats);
 
 /* Writes a snapshot for people, line by line (without '\n'; the text is valid for the call): the
- * books, each worker with what it runs and how much waits there, the actors with most mail. Takes
+ * books, each worker with what it runs and how much waits there, the actors with most mail that
+ * they have not taken in yet. Takes
  * time bounded by max_actors at any load, and stops nobody. Any thread, also while the loop runs.
  * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx);

@@ -15,7 +15,8 @@
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
  *       they send to; for a while they are not offered again.
  *   B5  follow: for a while after a theft from a chatty worker, tasks that get their next message
- *       from the thief move there. One direction only: a connected group moves whole, independent ones split.
+ *       from the thief move there. One direction only: a connected group moves whole, independent
+ *       ones split.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
  * nothing. The figures behind the constants are in docs/balance.md. */

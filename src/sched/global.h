@@ -22,8 +22,8 @@ struct jzx__global {
 void jzx__global_init(struct jzx__global *global);
 void jzx__global_deinit(struct jzx__global *global);
 
-/* Adds a task that is held and open, unless limit tasks wait. Returns how many wait with it, 0 if it
- * was not added. */
+/* Adds a task that is held and open, unless limit tasks wait. Returns how many wait with it, 0 if
+ * it was not added. */
 uint32_t jzx__global_push(struct jzx__global *global, struct jzx__task *task, uint32_t limit);
 
 /* Takes out at most max tasks into tasks[], oldest first. Returns how many. */

@@ -374,10 +374,10 @@ void jzx__watchdog_stop(struct jzx__sched *sched) {
 static struct jzx__stall stall_of(const struct jzx__seat *seat, uint64_t elapsed_ns) {
     /* relaxed, all: this thread's own, or left with the worker by its thread */
     struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
-    return (struct jzx__stall){.task = task,
-                               .id = jzx__atomic_load_relaxed(&task->id),
-                               .tag = jzx__atomic_load_relaxed(&seat->tag),
-                               .elapsed_ns = elapsed_ns};
+    uint64_t id = jzx__atomic_load_relaxed(&task->id);
+    /* relaxed: as above */
+    uint32_t tag = jzx__atomic_load_relaxed(&seat->tag);
+    return (struct jzx__stall){.task = task, .id = id, .tag = tag, .elapsed_ns = elapsed_ns};
 }
 
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {

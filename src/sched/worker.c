@@ -258,8 +258,8 @@ static struct jzx__task *pick_bound(struct jzx__worker *me) {
     return task;
 }
 
-/* The order of ranks. Heavy tasks, and the oldest spawned one, have their share of the time whatever
- * else waits (W3, W7). */
+/* The order of ranks. Heavy tasks, and the oldest spawned one, have their share of the time
+ * whatever else waits (W3, W7). */
 static struct jzx__task *pick_in_order(struct jzx__worker *me) {
     struct jzx__task *task = heavy_is_due(me) ? pick_heavy(me) : NULL;
     if (task == NULL && me->next_run == 1 && !(me->run_oldest && me->spawned.depth != 0))

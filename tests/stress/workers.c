@@ -83,8 +83,8 @@ static void talk_in_order(uint32_t workers, bool restless, jzx_balance balance, 
     fixture_destroy(loop);
 }
 
-JZX_TEST(messages_of_a_pair_stay_in_order_while_their_actors_move_after_every_message, "D13", "D15",
-         "X6") {
+JZX_TEST(messages_of_a_pair_stay_in_order_while_their_actors_move_after_every_message, "D13", "D14",
+         "D15", "X6") {
     uint32_t rounds = (uint32_t)jzx_test_rounds(30, 300);
     for (uint32_t workers = 2; workers <= 8; workers++)
         talk_in_order(workers, true, JZX_BALANCE_ADAPTIVE, rounds);
@@ -227,7 +227,7 @@ static void run_crowd(uint32_t workers, uint32_t hops) {
     fixture_destroy(loop);
 }
 
-JZX_TEST(ten_thousand_actors_run_on_one_to_eight_workers, "E1", "D5") {
+JZX_TEST(ten_thousand_actors_run_on_one_to_eight_workers, "E1", "E2", "E3", "D5") {
     uint32_t hops = (uint32_t)jzx_test_rounds(100, 2000);
     for (uint32_t workers = 1; workers <= 8; workers++)
         run_crowd(workers, hops);
