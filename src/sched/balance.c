@@ -8,8 +8,8 @@
  *       only for a moment: half of its queue, oldest first. Woken tasks only if their messages are
  *       worth crossing. Only while a worker is idle and a CPU is free for it.
  *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
- *       ready, however short the waits; then it waits twice as long, and 8 times if it had to
- *       gather afterwards.
+ *       ready, however short the waits; then it waits 4 times as long, and 16 times if that did
+ *       not pay.
  *   B3  reclaim: what nobody took for RECLAIM_NS comes back.
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
@@ -315,7 +315,7 @@ static uint32_t explore(struct jzx__worker *me, uint64_t now) {
         return 0;
     /* relaxed: a hint */
     jzx__atomic_store_relaxed(&sched->explored_at_ns, now);
-    widen_explore_gap(sched, 2);
+    widen_explore_gap(sched, 4);
     balance->explored_at_ns = now;
     jzx__counter_add(&me->counters.explored, 1);
     return offered;
