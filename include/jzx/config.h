@@ -83,7 +83,7 @@ typedef struct jzx_config {
     uint32_t max_actors;          /* alive at once; memory grows with use, not with this bound */
     uint32_t default_mailbox_cap; /* user messages that may wait, 1 .. JZX_MAILBOX_CAP_MAX */
     uint32_t max_msgs_per_actor;  /* messages that an actor handles in one turn at most */
-    uint32_t max_actors_per_tick; /* turns, or 50 us, between two looks at what came from others */
+    uint32_t max_actors_per_tick; /* turns, or 1 ms, between two looks at what came from others */
     uint32_t max_async_drain;     /* actors woken by other threads that one look takes in */
 
     /* Threads. The one that calls jzx_loop_run is worker 0; run starts the others and ends them. */

@@ -66,7 +66,7 @@
 #define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
 #define JZX__FENCE_NS 2500000u
-#define JZX__PASS_NS 50000u   /* then other things than turns are looked at: calls, stops */
+#define JZX__PASS_NS 1000000u /* then other things than turns are looked at: calls, stops */
 #define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
 #define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
 #define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
