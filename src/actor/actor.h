@@ -183,7 +183,7 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);
 
 /* What other threads may see of a slot. False if it has no living actor. Any thread. */
-bool jzx__actor_glance(const struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_info *info);
+bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info);
 
 /* Asks an actor for something (JZX__WANT_*). me is this thread's worker, or NULL. */
 jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,

@@ -73,8 +73,7 @@ static void fill(struct jzx__worker *worker, struct jzx__actor *actor, jzx_actor
     fill_cold(actor, info);
 }
 
-bool jzx__actor_glance(const struct jzx_loop *loop, struct jzx__actor *actor,
-                       jzx_actor_info *info) {
+bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
     /* acquire: pairs with the release that makes an id stale */
     jzx_actor_id id = jzx__atomic_load_acquire(&actor->task.id);
     uint64_t word = jzx__task_inbox(&actor->task);
@@ -92,20 +91,18 @@ bool jzx__actor_glance(const struct jzx_loop *loop, struct jzx__actor *actor,
                              .mailbox_cap = jzx__actor_cap(actor),
                              .memory_bytes = sizeof *actor};
     jzx__name_read(actor, info->name);
-    (void)loop;
     /* acquire: pairs with the release that makes an id stale; the name was its own */
     return jzx__atomic_load_acquire(&actor->task.id) == id;
 }
 
 /* False if the slot has no living actor. */
-static bool show(struct jzx_loop *loop, const struct jzx__drive *drive, struct jzx__actor *actor,
-                 jzx_actor_info *info) {
+static bool show(const struct jzx__drive *drive, struct jzx__actor *actor, jzx_actor_info *info) {
     /* relaxed: only this thread makes it one of its workers, or the others are at rest */
     uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
     struct jzx__worker *worker = (struct jzx__worker *)owner;
     bool is_mine = drive->nested ? worker == drive->me : (owner & JZX__OWNER_FLAGS) == 0;
     if (!is_mine)
-        return jzx__actor_glance(loop, actor, info);
+        return jzx__actor_glance(actor, info);
     fill(worker, actor, info);
     return true;
 }
@@ -115,7 +112,7 @@ static jzx_err fill_by_id(struct jzx_loop *loop, const struct jzx__drive *drive,
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
     const struct jzx__turn *turn = drive->me->turn;
     if (actor != NULL)
-        return show(loop, drive, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
+        return show(drive, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
     if (turn == NULL || turn->ctx.self != id)
         return jzx__mailbox_gone(loop);
     fill(drive->me, jzx__turn_actor(turn), info); /* it asks from its own cleanup */
@@ -156,7 +153,7 @@ jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
     uint64_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (; err != JZX_OK && *cursor < minted; ++*cursor) {
         struct jzx__actor *actor = jzx__table_slot(&loop->table, (uint32_t)*cursor);
-        if (show(loop, &drive, actor, info))
+        if (show(&drive, actor, info))
             err = JZX_OK;
     }
     jzx__loop_leave(loop, &drive);

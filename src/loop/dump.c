@@ -95,7 +95,7 @@ static void print_actors(const struct dump *dump, const jzx_loop *loop) {
     uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (uint32_t i = 0; i < minted; i++) {
         jzx_actor_info info;
-        if (jzx__actor_glance(loop, jzx__table_slot(&loop->table, i), &info))
+        if (jzx__actor_glance(jzx__table_slot(&loop->table, i), &info))
             keep(shown, &count, &info);
     }
     print(dump, "actors with most mail that they have not taken in yet:");

@@ -89,7 +89,7 @@ static void report_late(struct jzx_loop *loop) {
     for (uint32_t i = 0; i < minted; i++) {
         jzx_actor_info info;
         struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
-        if (!jzx__actor_glance(loop, actor, &info))
+        if (!jzx__actor_glance(actor, &info))
             continue;
         char detail[128];
         describe(loop, actor, &info, detail, sizeof detail);

@@ -6,34 +6,6 @@
 
 #include "base/atomic.h"
 
-#define JZX__COUNTER_MAP(X)                                                                        \
-    X(accepted)                                                                                    \
-    X(handled)                                                                                     \
-    X(dead)                                                                                        \
-    X(refused_full)                                                                                \
-    X(refused_no_actor)                                                                            \
-    X(refused_closed)                                                                              \
-    X(refused_invalid)                                                                             \
-    X(refused_no_memory)                                                                           \
-    X(spawned)                                                                                     \
-    X(exited)                                                                                      \
-    X(failed)                                                                                      \
-    X(turns)                                                                                       \
-    X(injected)                                                                                    \
-    X(calls)                                                                                       \
-    X(parked)                                                                                      \
-    X(woken)                                                                                       \
-    X(submitted)                                                                                   \
-    X(crossed)                                                                                     \
-    X(published)                                                                                   \
-    X(reclaimed)                                                                                   \
-    X(stolen)                                                                                      \
-    X(explored)                                                                                    \
-    X(gathered)                                                                                    \
-    X(followed)                                                                                    \
-    X(stalls)                                                                                      \
-    X(handovers)
-
 /* Those that say something about one worker. */
 #define JZX__WORKER_COUNTER_MAP(X)                                                                 \
     X(turns)                                                                                       \
@@ -51,6 +23,20 @@
     X(followed)                                                                                    \
     X(stalls)                                                                                      \
     X(handovers)
+
+#define JZX__COUNTER_MAP(X)                                                                        \
+    X(accepted)                                                                                    \
+    X(dead)                                                                                        \
+    X(refused_full)                                                                                \
+    X(refused_no_actor)                                                                            \
+    X(refused_closed)                                                                              \
+    X(refused_invalid)                                                                             \
+    X(refused_no_memory)                                                                           \
+    X(spawned)                                                                                     \
+    X(exited)                                                                                      \
+    X(failed)                                                                                      \
+    X(calls)                                                                                       \
+    JZX__WORKER_COUNTER_MAP(X)
 
 struct jzx__counters {
 #define JZX__COUNTER_FIELD(name) jzx__counter name;

@@ -19,7 +19,7 @@
  *       ones split.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
- * nothing. The figures behind the constants are in docs/balance.md. */
+ * nothing. docs/balance.md has the rules for users, with their counters. */
 #include "sched/balance.h"
 
 #include "base/alloc.h"
@@ -448,14 +448,16 @@ static uint64_t handled_by(const struct jzx__worker *me) {
     return jzx__counter_get(&me->counters.handled) + me->pass_handled;
 }
 
+/* What a message costs in a window that crossed little, or not at all. */
+static void learn_calm(struct jzx__balance *balance, uint64_t handled) {
+    uint64_t calm_ns = balance->calm_msg_ns;
+    if (balance->window_crossed <= handled / 64 && balance->msg_ns != 0)
+        balance->calm_msg_ns = calm_ns == 0 ? balance->msg_ns : (7 * calm_ns + balance->msg_ns) / 8;
+}
+
 /* Crossing costs more than its price where it meets contention: a worker that knows what its
  * messages cost without sees that. */
-static bool is_slowed(struct jzx__balance *balance, uint64_t handled) {
-    bool calm = balance->window_crossed < handled / 64;
-    if (calm && balance->msg_ns != 0) {
-        uint64_t calm_ns = balance->calm_msg_ns;
-        balance->calm_msg_ns = calm_ns == 0 ? balance->msg_ns : (7 * calm_ns + balance->msg_ns) / 8;
-    }
+static bool is_slowed(const struct jzx__balance *balance, uint64_t handled) {
     return balance->window_crossed > handled / 16 && balance->calm_msg_ns != 0 &&
            balance->msg_ns > 2 * balance->calm_msg_ns;
 }
@@ -474,6 +476,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
     jzx__atomic_store_relaxed(&balance->usage, usage);
     uint64_t handled = handled_by(me) - balance->window_handled;
     balance->msg_ns = handled == 0 ? 0 : light / handled;
+    learn_calm(balance, handled);
     struct jzx__worker *partner = best_partner(me);
     if (partner == NULL)
         return;
@@ -483,7 +486,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
     bool pointless = both < FULL * 9 / 10 && price > length / 50;
     if ((!dear && !pointless) || is_host(me, now) || !suffers_more(me, partner, cost))
         return;
-    be_host(partner, now + GATHER_NS + GATHER_NS);
+    be_host(partner, now + 2 * GATHER_NS);
     if (balance->gather_to == NULL)
         widen_explore_gap(me->sched, 4); /* B2: it did not pay */
     balance->gather_to = partner;

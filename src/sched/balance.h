@@ -44,7 +44,7 @@ bool jzx__balance_find_work(struct jzx__worker *me);
 /* Takes one of its own offers back. */
 bool jzx__balance_reclaim(struct jzx__worker *me);
 
-/* Takes at most 1 + JZX__GLOBAL_BATCH tasks from the global queue. */
+/* Takes one task from the global queue, and up to 16 more. True if it got some. */
 bool jzx__balance_take_global(struct jzx__worker *me);
 
 #endif

@@ -58,7 +58,7 @@ void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_c
 }
 
 void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker) {
-    /* relaxed, both: as above */
+    /* relaxed, both: no thread drives the worker or waits for it now */
     jzx__atomic_store_relaxed(&seat->worker, NULL);
     jzx__atomic_store_relaxed(&worker->seat, NULL);
 }
@@ -95,8 +95,7 @@ void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat) {
     jzx__parker_wake(&worker->parker);
 }
 
-void jzx__crew_relieve(struct jzx__sched *sched, struct jzx__seat *seat) {
-    (void)sched;
+void jzx__crew_relieve(struct jzx__seat *seat) {
     become_spare(thread_of(seat));
 }
 

@@ -101,7 +101,7 @@ void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker);
 void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat);
 
 /* The worker has taken that turn back: the thread of the seat is a spare from now on. */
-void jzx__crew_relieve(struct jzx__sched *sched, struct jzx__seat *seat);
+void jzx__crew_relieve(struct jzx__seat *seat);
 
 /* The tick has seen that much time since the one at tick: says so if the watchdog had reported it,
  * or, without one, if it was a single message. */

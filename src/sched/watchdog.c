@@ -382,9 +382,9 @@ static struct jzx__stall stall_of(const struct jzx__seat *seat, uint64_t elapsed
 
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
-    struct jzx__stall stall = stall_of(seat, now - seat->lost_at_ns);
-    stall.over = true;
-    me->sched->ops.tell_stall(me, &stall);
+    uint64_t elapsed = now - seat->lost_at_ns;
+    struct jzx__stall stall = stall_of(seat, elapsed);
+    tell_end(me, &stall, elapsed);
 }
 
 void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t tick,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a worker chooses what to run and takes in what other threads sent. The rules W1-W8 and K1-K6
+/* How a worker chooses what to run and takes in what other threads sent. The rules W1-W8 and K1-K7
  * are in worker.h, the protocol rules (R4-R6) in task.h and docs/memory-model.md. */
 #include "sched/worker.h"
 
@@ -161,7 +161,7 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
         me->sched->ops.take_back(me, seat);
         /* relaxed: the thread waits until it is relieved */
         jzx__atomic_store_relaxed(&seat->task, NULL);
-        jzx__crew_relieve(me->sched, seat);
+        jzx__crew_relieve(seat);
     }
 }
 

@@ -34,10 +34,10 @@
  *       sees the other.
  *   K5  a worker that was woken and found work wakes another before it runs it if more is on
  *       offer: one at a time, as many as there is work for.
- *   K7  a worker that has seen a gentle stop asks every task to end that it owns, or comes to own:
- *       so none is missed, whenever and wherever it was made.
  *   K6  workers that are awake never outnumber the CPUs because of work that others have: beyond
  *       that number nobody steals, spins or is woken to steal.
+ *   K7  a worker that has seen a gentle stop asks every task to end that it owns, or comes to own:
+ *       so none is missed, whenever and wherever it was made.
  *
  * Rejected: one shared queue (a cache line that all write for every message); stealing from
  * private queues (every push would be atomic); waking everybody (each wake costs 5 us). */
@@ -136,7 +136,7 @@ struct jzx__balance {
 
     /* Offers and experiments. */
     uint64_t offered_at_ns;
-    uint64_t busy_since_ns;  /* the last sleep or experiment */
+    uint64_t busy_since_ns;  /* the end of the last sleep */
     uint64_t explored_at_ns; /* by this worker */
 
     /* Traffic with other workers, in windows. */
@@ -190,33 +190,32 @@ struct jzx__worker {
     uint32_t next_left; /* turns in a row that the next-slot still has */
     uint32_t next_run;  /* what that is set to: 1 while others go first */
     _Atomic uint32_t
-        tick_left;           /* messages until the next tick; the watchdog may shorten it, and its
+        tick_left;             /* messages until the next tick; the watchdog may shorten it, and its
                                  * store may be lost: it looks again */
-    uint32_t turns_left;     /* of the pass that runs */
-    uint32_t tick_every;     /* messages between two ticks; adapts to JZX__TICK_NS */
-    uint32_t turn_flags;     /* JZX__TURN_*: of the current turn */
-    bool is_special;         /* the order is not just: newest spawned, then oldest woken */
-    bool bound_last;         /* the last pick was bound to the caller */
-    bool alternate;          /* W2 is in force */
-    bool woken_last;         /* while it is: whose turn it was */
-    bool run_oldest;         /* W3 is due */
-    bool overdue;            /* W8: some queue is */
-    bool is_measured;        /* the next tick comes one message after the last */
-    uint64_t pass_handled;   /* messages of the current pass, not yet in the counters */
-    uint64_t pass_accepted;  /* likewise */
-    uint64_t woken_served;   /* woken tasks run so far */
-    uint64_t woken_seen;     /* its value at the last tick */
-    uint64_t passed_ns;      /* how long woken tasks have been passed over */
-    uint64_t oldest_ns;      /* time since W3 was due last */
-    uint64_t fence_ns;       /* time since the fences were looked at */
-    uint64_t decided_at_ns;  /* last tick that looked at the queues and at other workers */
-    uint64_t pass_ns;        /* how long the pass has run, as far as ticks know */
-    uint64_t turn_asked_ns;  /* when it was asked first */
-    uint64_t turn_began_ns;  /* as far as its ticks know */
-    uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
-    uint64_t
-        overdue_since_ns; /* W8: the turn that runs is an overdue task\'s, from then on; or 0 */
-    uint64_t overdue_after_ns;          /* W8: when the next such turn may begin */
+    uint32_t turns_left;       /* of the pass that runs */
+    uint32_t tick_every;       /* messages between two ticks; adapts to JZX__TICK_NS */
+    uint32_t turn_flags;       /* JZX__TURN_*: of the current turn */
+    bool is_special;           /* the order is not just: newest spawned, then oldest woken */
+    bool bound_last;           /* the last pick was bound to the caller */
+    bool alternate;            /* W2 is in force */
+    bool woken_last;           /* while it is: whose turn it was */
+    bool run_oldest;           /* W3 is due */
+    bool overdue;              /* W8: some queue is */
+    bool is_measured;          /* the next tick comes one message after the last */
+    uint64_t pass_handled;     /* messages of the current pass, not yet in the counters */
+    uint64_t pass_accepted;    /* likewise */
+    uint64_t woken_served;     /* woken tasks run so far */
+    uint64_t woken_seen;       /* its value at the last tick */
+    uint64_t passed_ns;        /* how long woken tasks have been passed over */
+    uint64_t oldest_ns;        /* time since W3 was due last */
+    uint64_t fence_ns;         /* time since the fences were looked at */
+    uint64_t decided_at_ns;    /* last tick that looked at the queues and at other workers */
+    uint64_t pass_ns;          /* how long the pass has run, as far as ticks know */
+    uint64_t turn_asked_ns;    /* when it was asked first */
+    uint64_t turn_began_ns;    /* as far as its ticks know */
+    uint64_t heavy_after_ns;   /* W7: when the next heavy task may run beside light ones */
+    uint64_t overdue_since_ns; /* W8: the turn that runs is an overdue task's, from then on; or 0 */
+    uint64_t overdue_after_ns; /* W8: when the next such turn may begin */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     void *turn;                         /* the layer above's: the cleanup that runs, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
@@ -340,7 +339,7 @@ static inline void jzx__worker_ready(struct jzx__worker *me, struct jzx__task *t
         jzx__worker_ready_plain(me, task);
 }
 
-/* Those who are urgent, or bound to the caller, go before the next-slot. */
+/* Those who are urgent or overdue go before the next-slot. */
 static inline void jzx__worker_go_first(struct jzx__worker *me) {
     me->next_run = 1;
     me->next_left = 1;

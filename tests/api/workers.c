@@ -10,10 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nobody helps a behaviour that waits: what these tests wait for, another worker does. */
 static jzx_loop *open_with(jzx_config config) {
-    if (config.stall_after_ns == 0)
-        config.stall_after_ns = JZX_NEVER;
     jzx_loop *loop = fixture_loop_with(&config);
     assert_non_null(loop);
     return loop;

@@ -10,8 +10,6 @@
 #include <string.h>
 
 static jzx_loop *open_with(jzx_config config) {
-    if (config.stall_after_ns == 0)
-        config.stall_after_ns = JZX_NEVER;
     jzx_loop *loop = fixture_loop_with(&config);
     assert_non_null(loop);
     return loop;

@@ -30,6 +30,8 @@
 #ifndef MODEL_ENGINE_H
 #define MODEL_ENGINE_H
 
+#include "jzx/config.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,6 +121,9 @@ void model_plain(const volatile void *address, bool is_write, const char *text, 
 
 /* Memory for the code under test, filled with garbage, gone after the execution. */
 void *model_alloc(size_t size);
+
+/* The same in the form of the library's hooks. */
+extern const jzx_allocator model_allocator;
 
 /* ---- what the shim calls ---- */
 

@@ -215,3 +215,18 @@ void model_poll_fd(int fd) {
     }
     trace_words("poll: readable", counter);
 }
+
+/* ---- memory ---- */
+
+static void *hook_alloc(void *ctx, size_t size) {
+    (void)ctx;
+    return model_alloc(size);
+}
+
+static void hook_free(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    (void)ptr;
+    (void)size;
+}
+
+const jzx_allocator model_allocator = {.alloc = hook_alloc, .free = hook_free};

@@ -21,23 +21,10 @@ static struct {
     unsigned lost; /* steals that lost */
 } s;
 
-static void *hook_alloc(void *ctx, size_t size) {
-    (void)ctx;
-    return model_alloc(size);
-}
-
-static void hook_free(void *ctx, void *ptr, size_t size) {
-    (void)ctx;
-    (void)ptr;
-    (void)size;
-}
-
-static const jzx_allocator hooks = {.alloc = hook_alloc, .free = hook_free};
-
 /* ---- what threads do ---- */
 
 static void set_up(uint32_t capacity) {
-    MODEL_ASSERT(jzx__deque_init(&s.deque, capacity, &hooks));
+    MODEL_ASSERT(jzx__deque_init(&s.deque, capacity, &model_allocator));
 }
 
 static void set_up_2(void) {

@@ -30,19 +30,6 @@ static struct {
     unsigned last_of[MODEL_THREADS_MAX]; /* letters taken, per sender */
 } s;
 
-static void *hook_alloc(void *ctx, size_t size) {
-    (void)ctx;
-    return model_alloc(size);
-}
-
-static void hook_free(void *ctx, void *ptr, size_t size) {
-    (void)ctx;
-    (void)ptr;
-    (void)size;
-}
-
-static const jzx_allocator hooks = {.alloc = hook_alloc, .free = hook_free};
-
 static void set_up(void) {
     jzx__mpsc_init(&s.queue);
     jzx__parker_init(&s.parker);
@@ -50,7 +37,7 @@ static void set_up(void) {
 
 static void set_up_deque(void) {
     set_up();
-    MODEL_ASSERT(jzx__deque_init(&s.deque, 2, &hooks));
+    MODEL_ASSERT(jzx__deque_init(&s.deque, 2, &model_allocator));
     s.has_deque = true;
 }
 

@@ -81,17 +81,6 @@ static const struct jzx__task_ops ops = {.run_ready = run_ready,
 
 /* ---- setting up ---- */
 
-static void *hook_alloc(void *ctx, size_t size) {
-    (void)ctx;
-    return model_alloc(size);
-}
-
-static void hook_free(void *ctx, void *ptr, size_t size) {
-    (void)ctx;
-    (void)ptr;
-    (void)size;
-}
-
 static void never_called(void) {}
 
 void workers_set_up_task(unsigned number, struct jzx__worker *owner) {
@@ -115,7 +104,7 @@ static void workers_sit(uint32_t index) {
 
 void workers_set_up(uint32_t worker_count, uint32_t cpu_count) {
     const jzx_config config = {.size = sizeof config,
-                               .allocator = {.alloc = hook_alloc, .free = hook_free},
+                               .allocator = model_allocator,
                                .workers = worker_count,
                                .local_queue_size = 4,
                                .global_queue_size = 4,
