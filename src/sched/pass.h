@@ -20,10 +20,9 @@ JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32
     struct jzx__sched *sched = me->sched;
     struct jzx__task *task;
     uint32_t turns = 0;
-    me->turns_left = turns_max;
+    me->turns_max = turns_max;
     me->pass_ns = 0;
-    while (me->turns_left != 0 && (task = jzx__worker_pick(me)) != NULL) {
-        me->turns_left--;
+    while (turns < me->turns_max && (task = jzx__worker_pick(me)) != NULL) {
         task->place = JZX__RUNNING;
         me->turn_flags = 0;
         turns++;

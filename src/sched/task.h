@@ -312,7 +312,7 @@ static inline void jzx__task_pop(struct jzx__task *task, struct jzx__node *node)
     jzx__touch(node);
     struct jzx__node *next = node->next;
     task->head = next;
-    if (next == NULL)
+    if (JZX_LIKELY(next == NULL))
         task->tail = &task->head;
     task->pending -= node->weight;
 }

@@ -215,14 +215,13 @@ static struct jzx__task *pick_light(struct jzx__worker *me) {
     if (me->run_oldest) { /* W3 */
         me->run_oldest = false;
         task = jzx__runq_pop_back(&me->spawned);
-    } else if (!me->alternate || me->woken_last || me->woken.depth == 0) { /* W2 */
+    } else if (!me->run_woken || me->woken.depth == 0) {
         task = jzx__runq_pop_newest(&me->spawned);
     }
-    me->woken_last = task == NULL;
     if (task == NULL) {
+        me->run_woken = false; /* W2 */
         task = jzx__runq_pop_front(&me->woken);
-        if (task != NULL)
-            me->woken_served++;
+        me->woken_served += task != NULL;
     }
     return task;
 }
@@ -281,7 +280,7 @@ static struct jzx__task *pick_in_order(struct jzx__worker *me) {
 
 /* Whether any rule asks for more than the plain order while light tasks wait. */
 static bool order_is_special(const struct jzx__worker *me) {
-    return me->overdue || me->next_run == 1 || me->run_oldest || me->alternate ||
+    return me->overdue || me->next_run == 1 || me->run_oldest || me->run_woken ||
            me->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(me);
 }
 
@@ -310,7 +309,6 @@ struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
     if (JZX_UNLIKELY(me->is_special))
         return pick_special(me);
     struct jzx__task *task = jzx__runq_pop_newest(&me->spawned);
-    me->woken_last = task == NULL;
     if (task == NULL) {
         task = jzx__runq_pop_front(&me->woken);
         me->woken_served += task != NULL;
@@ -370,7 +368,7 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
     bool passed = me->woken.depth != 0 && me->woken_served == me->woken_seen;
     me->passed_ns = passed ? me->passed_ns + elapsed : 0;
     me->woken_seen = me->woken_served;
-    me->alternate = me->passed_ns >= JZX__PASSED_NS;
+    me->run_woken = me->passed_ns >= JZX__PASSED_NS;
     me->oldest_ns += elapsed;
     if (me->oldest_ns >= JZX__OLDEST_NS) {
         me->oldest_ns = 0;
@@ -412,7 +410,7 @@ static void decide(struct jzx__worker *me, uint64_t now) {
     me->decided_at_ns = now;
     me->pass_ns += elapsed;
     if (me->pass_ns >= JZX__PASS_NS)
-        me->turns_left = 0;
+        me->turns_max = 0;
     look_at_queues(me, elapsed);
     /* relaxed: a gauge */
     jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));

@@ -12,8 +12,8 @@
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
  *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait.
- *   W2  when woken tasks were passed over for JZX__PASSED_NS, woken and spawned alternate for a
- *       tick.
+ *   W2  when woken tasks were passed over for JZX__PASSED_NS, one of them runs. Just one: if it is
+ *       the one that spawns, more would only make the others wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
@@ -163,47 +163,30 @@ struct jzx__balance {
 };
 
 struct jzx__worker {
-    /* Written by other threads. */
-    _Alignas(2 * JZX_CACHE_LINE) struct jzx__mpsc inject; /* tasks that others made ready */
-    struct jzx__mpsc returns; /* seats whose turn is over, and that had lost the worker */
-    struct jzx__mpsc calls;   /* functions to call on this thread */
-    struct jzx__parker parker;
-    _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
-    _Atomic uint64_t reported_ns;  /* the watchdog's: the tick after which it reported a stall */
-    struct jzx__stall reported;    /* that stall; published by report_state */
-    _Atomic uint32_t report_state; /* see watchdog.c */
-
-    /* What others may take; they write its top. */
-    struct jzx__deque deque;
-
-    /* Written by the driving thread, read by others. */
-    _Alignas(JZX_CACHE_LINE) _Atomic(struct jzx__seat *) seat; /* who drives it. Decides */
-    _Atomic uint64_t tick_at_ns;  /* last look at the clock: the watchdog's */
-    _Atomic uint32_t ready_depth; /* gauge, of the last tick */
-    struct jzx__counters counters;
-
-    /* The driving thread's own from here on. */
-    _Alignas(JZX_CACHE_LINE) struct jzx__sched *sched;
-    struct jzx__task *next; /* the next-slot */
-    struct jzx__runq spawned;
-    struct jzx__runq woken;
-    uint32_t next_left; /* turns in a row that the next-slot still has */
-    uint32_t next_run;  /* what that is set to: 1 while others go first */
+    /* The driving thread's own. First what every turn touches: near the beginning, where
+     * instructions that reach it are short. */
+    _Alignas(2 * JZX_CACHE_LINE) struct jzx__task *next; /* the next-slot */
+    uint32_t next_left;                                  /* turns in a row that it still has */
+    uint32_t next_run; /* what that is set to: 1 while others go first */
+    struct jzx__sched *sched;
+    uint32_t turns_max;     /* of the pass that runs */
+    uint32_t turn_flags;    /* JZX__TURN_*: of the current turn */
+    uint64_t pass_handled;  /* messages of the current pass, not yet in the counters */
+    uint64_t pass_accepted; /* likewise */
     _Atomic uint32_t
-        tick_left;             /* messages until the next tick; the watchdog may shorten it, and its
+        tick_left;       /* messages until the next tick; the watchdog may shorten it, and its
                                  * store may be lost: it looks again */
-    uint32_t turns_left;       /* of the pass that runs */
-    uint32_t tick_every;       /* messages between two ticks; adapts to JZX__TICK_NS */
-    uint32_t turn_flags;       /* JZX__TURN_*: of the current turn */
+    uint32_t tick_every; /* messages between two ticks; adapts to JZX__TICK_NS */
+    struct jzx__runq woken;
+    struct jzx__runq spawned;
+    struct jzx__slab slab;
     bool is_special;           /* the order is not just: newest spawned, then oldest woken */
     bool bound_last;           /* the last pick was bound to the caller */
-    bool alternate;            /* W2 is in force */
-    bool woken_last;           /* while it is: whose turn it was */
+    bool run_woken;            /* W2 is due */
     bool run_oldest;           /* W3 is due */
     bool overdue;              /* W8: some queue is */
     bool is_measured;          /* the next tick comes one message after the last */
-    uint64_t pass_handled;     /* messages of the current pass, not yet in the counters */
-    uint64_t pass_accepted;    /* likewise */
+    bool by_caller;            /* driven by the thread that called run, or by a test */
     uint64_t woken_served;     /* woken tasks run so far */
     uint64_t woken_seen;       /* its value at the last tick */
     uint64_t passed_ns;        /* how long woken tasks have been passed over */
@@ -223,15 +206,32 @@ struct jzx__worker {
     uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
     uint32_t wakes_in_tick;             /* workers woken since then */
     uint32_t index;
-    struct jzx__slab slab;
     struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
     struct jzx__runq heavy;
-    bool by_caller;       /* driven by the thread that called run, or by a test */
     uint64_t exited_seen; /* exited at the last look whether the run is over */
     uint32_t holds_seen;  /* likewise */
     uint32_t stop_seen;   /* the state of stop that the worker has acted on */
     struct jzx__rng rng;
     struct jzx__balance balance;
+
+    /* Written by the driving thread, read by others. */
+    _Alignas(JZX_CACHE_LINE) _Atomic(struct jzx__seat *) seat; /* who drives it. Decides */
+    _Atomic uint64_t tick_at_ns;  /* last look at the clock: the watchdog's */
+    _Atomic uint32_t ready_depth; /* gauge, of the last tick */
+    struct jzx__counters counters;
+
+    /* Written by other threads. */
+    _Alignas(2 * JZX_CACHE_LINE) struct jzx__mpsc inject; /* tasks that others made ready */
+    struct jzx__mpsc returns; /* seats whose turn is over, and that had lost the worker */
+    struct jzx__mpsc calls;   /* functions to call on this thread */
+    struct jzx__parker parker;
+    _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
+    _Atomic uint64_t reported_ns;  /* the watchdog's: the tick after which it reported a stall */
+    struct jzx__stall reported;    /* that stall; published by report_state */
+    _Atomic uint32_t report_state; /* see watchdog.c */
+
+    /* What others may take; they write its top. */
+    struct jzx__deque deque;
 };
 
 /* relaxed: a thread that drives it has written it, or was told so with the worker */
