@@ -100,13 +100,16 @@ void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor,
 
 /* Takes the oldest message that counts out of the private list, which has one. */
 static struct jzx__message *remove_oldest(struct jzx__task *task) {
-    struct jzx__node **link = &task->head;
-    while ((*link)->weight == 0)
-        link = &(*link)->next;
-    struct jzx__node *node = *link;
-    *link = node->next;
-    if (node->next == NULL)
-        task->tail = link;
+    struct jzx__node *before = NULL;
+    struct jzx__node *node = task->head;
+    for (; node->weight == 0; node = node->next)
+        before = node;
+    if (before == NULL)
+        task->head = node->next;
+    else
+        before->next = node->next;
+    if (task->last == node)
+        task->last = before;
     task->pending--;
     return jzx__message_of(node);
 }

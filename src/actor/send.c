@@ -92,6 +92,7 @@ JZX_INLINE bool is_easy(const struct jzx__worker *me, struct jzx__actor *actor) 
 JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id to,
                           jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
+    copy_short(message->payload, data, len); /* first: it branches, and what follows does not */
     jzx__task_append(&actor->task, &message->node, 1);
     jzx__node_init_plain(&message->node, jzx_id_generation(to));
     message->sender = from;
@@ -99,7 +100,6 @@ JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor, jzx_
     message->len = (uint32_t)len;
     me->pass_accepted++;
     jzx__worker_ready_plain(me, &actor->task);
-    copy_short(message->payload, data, len);
 }
 
 JZX_INLINE bool args_are_easy(const struct jzx_loop *loop, const void *data, size_t len,
@@ -130,8 +130,7 @@ static __attribute__((noinline)) jzx_err send_guarded(jzx_loop *loop, jzx_actor_
     if (JZX_UNLIKELY(!is_easy(me, actor)))
         return send_entered(loop, to, from, data, len, tag);
     send_easy(me, actor, to, from, data, len, tag);
-    /* relaxed: it is this thread's seat */
-    jzx__seat_leave(jzx__atomic_load_relaxed(&me->seat), 0);
+    jzx__seat_leave(seat, 0);
     return JZX_OK;
 }
 

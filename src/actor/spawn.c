@@ -93,7 +93,6 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->entry = (void (*)(void))opts->behavior;
     task->arg = opts->state;
     task->head = NULL;
-    task->tail = &task->head;
     task->pending = 0;
     task->easy = jzx__task_easy(cap);
     task->place = JZX__NEW; /* eight bytes in a row, which the compiler writes at once */

@@ -88,7 +88,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
     for (struct jzx__node *node = first; node != NULL; node = node->next)
         task->pending += node->weight;
     if (task->head == NULL)
-        task->tail = &last->next;
+        task->last = last;
     last->next = task->head;
     task->head = first;
 }

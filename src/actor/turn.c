@@ -123,18 +123,18 @@ static bool is_wanted(const struct jzx__actor *actor) {
 }
 
 /* The actor goes to the worker that it sends to, or, in a restless test, to any. */
-static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, uint32_t handled) {
+static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool has_run) {
     if (me->sched->restless)
-        return handled != 0 && jzx__balance_toss(me, &actor->task);
+        return has_run && jzx__balance_toss(me, &actor->task);
     actor->task.care &= (uint8_t)~JZX__CARE_MOVE;
     return jzx__balance_gather(me, &actor->task);
 }
 
 /* Everything that is not "handle the next message". Requests come last and are looked for again
  * after each call to user code, which may have made one. */
-static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, uint32_t handled) {
+static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, bool has_run) {
     struct jzx__actor *actor = jzx__turn_actor(turn);
-    if ((actor->task.care & JZX__CARE_MOVE) && moves_away(me, actor, handled))
+    if ((actor->task.care & JZX__CARE_MOVE) && moves_away(me, actor, has_run))
         return ENDED;
     jzx__actor_announce(turn->ctx.loop, actor);
     if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
@@ -197,15 +197,14 @@ JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, str
                              bool guarded) {
     struct jzx__seat *seat = JZX_CONTAINER_OF(turn, struct jzx__seat, turn);
     struct jzx__actor *actor = jzx__actor_of(task);
-    uint32_t budget = me->sched->msgs_per_turn;
-    uint32_t handled = 0;
+    uint32_t left = me->sched->msgs_per_turn;
     /* release: pairs with the acquire of dumps and the watchdog, which look at the task's words */
     jzx__atomic_store_release(&seat->task, task);
     turn->ctx.state = task->arg;
     turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
         if (JZX_UNLIKELY(needs_attention(actor))) {
-            enum fate fate = attend(me, turn, handled);
+            enum fate fate = attend(me, turn, left != me->sched->msgs_per_turn);
             if (fate != GOES_ON)
                 return fate != LOST;
         }
@@ -220,11 +219,11 @@ JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, str
             }
             continue;
         }
-        if (JZX_UNLIKELY(handled == budget || (me->turn_flags & JZX__TURN_OVER) != 0)) {
+        if (JZX_UNLIKELY(left == 0 || (me->turn_flags & JZX__TURN_OVER) != 0)) {
             jzx__worker_requeue_any(me, task);
             return true;
         }
-        handled++;
+        left--;
         me->pass_handled++;
         jzx__task_pop(task, node);
         struct jzx__message *message = jzx__message_of(node);

@@ -4,6 +4,7 @@
 #define JZX_BASE_COMPILER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define JZX_LIKELY(cond) __builtin_expect(!!(cond), 1)
 #define JZX_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
@@ -18,5 +19,13 @@
 
 /* The struct whose member is at ptr. */
 #define JZX_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+/* The same word, but the compiler does not know that. After `if (loaded == known)` it takes the two
+ * for one and may go on with the loaded one: then all that follows waits for that load. Comparing
+ * with jzx__hide(known) keeps them apart. */
+static inline uintptr_t jzx__hide(uintptr_t word) {
+    __asm__("" : "+r"(word));
+    return word;
+}
 
 #endif

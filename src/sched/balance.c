@@ -89,8 +89,10 @@ void jzx__balance_resume(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     if (balance->slept_at_ns != 0) {
         balance->window_idle_ns += now - balance->slept_at_ns;
-        if (now - balance->slept_at_ns > LONG_SLEEP_NS) {
-            /* relaxed: a hint; what it does now may be another thing altogether */
+        /* relaxed: a hint. If everybody slept, what comes now may be another thing altogether */
+        bool alone = jzx__atomic_load_relaxed(&me->sched->active) == 1;
+        if (alone && now - balance->slept_at_ns > LONG_SLEEP_NS) {
+            /* relaxed: a hint */
             jzx__atomic_store_relaxed(&me->sched->explore_gap_ns, (uint64_t)0);
         }
     }

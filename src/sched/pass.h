@@ -24,7 +24,8 @@ JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32
     me->pass_ns = 0;
     while (turns < me->turns_max && (task = jzx__worker_pick(me)) != NULL) {
         task->place = JZX__RUNNING;
-        me->turn_flags = 0;
+        if (JZX_UNLIKELY(me->turn_flags != 0))
+            me->turn_flags = 0;
         turns++;
         if (JZX_UNLIKELY(!run_turn(me, task, ctx))) {
             jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.turns, turns);

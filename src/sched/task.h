@@ -121,14 +121,14 @@ struct jzx__task {
     _Alignas(JZX_CACHE_LINE) _Atomic uint64_t state; /* {generation, fulls, control bits} */
     void (*entry)(void);                             /* what it runs, NULL if it has ended */
     struct jzx__node *head;                          /* nodes taken in, oldest first */
-    struct jzx__node **tail; /* where the next one is linked: &head if there is none */
-    struct jzx__link run;    /* link in a run queue */
-    uint32_t pending;        /* weight in the private list */
-    uint32_t easy;           /* below this an append needs no second thought: bound, soft limit; 0
+    struct jzx__node *last; /* the newest of them; means nothing if there is none */
+    struct jzx__link run;   /* link in a run queue */
+    uint32_t pending;       /* weight in the private list */
+    uint32_t easy;          /* below this an append needs no second thought: bound, soft limit; 0
                               * for a task that does not idle in the ordinary place */
-    uint8_t place;           /* enum jzx__place */
-    bool holds;              /* the owner has the token */
-    uint8_t status;          /* the kind's own, as what follows */
+    uint8_t place;          /* enum jzx__place */
+    bool holds;             /* the owner has the token */
+    uint8_t status;         /* the kind's own, as what follows */
     uint8_t care;
     uint8_t rest;   /* the place where it idles: JZX__IDLE or JZX__ASIDE */
     uint8_t heat;   /* how many long messages in a row it had; from JZX__HEAVY on it is heavy */
@@ -301,8 +301,11 @@ static inline void jzx__task_append(struct jzx__task *task, struct jzx__node *no
                                     uint32_t weight) {
     jzx__touch(task);
     node->next = NULL;
-    *task->tail = node;
-    task->tail = &node->next;
+    if (task->head == NULL)
+        task->head = node;
+    else
+        task->last->next = node;
+    task->last = node;
     task->pending += weight;
 }
 
@@ -310,10 +313,7 @@ static inline void jzx__task_append(struct jzx__task *task, struct jzx__node *no
 static inline void jzx__task_pop(struct jzx__task *task, struct jzx__node *node) {
     jzx__touch(task);
     jzx__touch(node);
-    struct jzx__node *next = node->next;
-    task->head = next;
-    if (JZX_LIKELY(next == NULL))
-        task->tail = &task->head;
+    task->head = node->next;
     task->pending -= node->weight;
 }
 
@@ -322,7 +322,6 @@ static inline struct jzx__node *jzx__task_clear(struct jzx__task *task) {
     jzx__touch(task);
     struct jzx__node *nodes = task->head;
     task->head = NULL;
-    task->tail = &task->head;
     task->pending = 0;
     return nodes;
 }

@@ -283,7 +283,7 @@ static inline uintptr_t jzx__worker_word(const struct jzx__worker *worker) {
 /* True if this thread owns the task, and so may touch its private side. */
 static inline bool jzx__worker_owns(const struct jzx__worker *me, struct jzx__task *task) {
     /* relaxed: only I make it my address, and only I make it another (I4) */
-    return jzx__atomic_load_relaxed(&task->owner) == jzx__worker_word(me);
+    return jzx__atomic_load_relaxed(&task->owner) == jzx__hide(jzx__worker_word(me));
 }
 
 /* Puts an ordinary task at the end of the woken queue; it must be scheduled and in no queue. */
