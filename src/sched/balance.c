@@ -14,8 +14,8 @@
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
  *       they send to; for a while they are not offered again.
- *   B5  follow: for a while after a theft from a chatty worker, tasks that get their next message
- *       from the thief move there. One direction only: a connected group moves whole, independent
+ *   B5  follow: for a while after a theft from a chatty worker, and while B4 is at work, tasks that
+ *       get their next message from the thief, or from where the others go, move there. One direction only: a connected group moves whole, independent
  *       ones split.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
@@ -226,8 +226,10 @@ static bool offer_one(struct jzx__worker *me, struct jzx__runq *queue, struct jz
     return false;
 }
 
-/* Offers up to count tasks of a queue, oldest first. Those that may not move stay in their places,
- * and so does the fence. Looks at a bounded number. Returns how many others can take now. */
+/* Offers up to count tasks of a queue, oldest first; of spawned ones every second: in a tree the
+ * oldest have most of the work before them, and who gives away all of those is idle next. Those
+ * that may not move stay in their places, and so does the fence. Looks at a bounded number. Returns
+ * how many others can take now. */
 static uint32_t offer(struct jzx__worker *me, struct jzx__runq *queue, uint32_t count,
                       uint64_t now) {
     bool newest_first = queue == &me->spawned;
@@ -239,7 +241,8 @@ static uint32_t offer(struct jzx__worker *me, struct jzx__runq *queue, uint32_t 
         if (link == &queue->list.ring)
             break;
         struct jzx__link *next = newest_first ? link->prev : link->next;
-        if (link != &queue->fence && offer_one(me, queue, link, now))
+        bool skipped = newest_first && looked % 2 != 0;
+        if (!skipped && link != &queue->fence && offer_one(me, queue, link, now))
             offered++;
         link = next;
     }
@@ -274,31 +277,53 @@ static uint64_t age_of_woken(struct jzx__worker *me, uint64_t now) {
 
 static uint64_t age_of_spawned(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    const struct jzx__link *last = me->spawned.list.ring.prev;
-    if (me->spawned.depth == 0 || balance->oldest != last) {
-        balance->oldest = last;
+    const struct jzx__task *oldest = NULL;
+    uint32_t generation = 0;
+    if (me->spawned.depth != 0) {
+        oldest = JZX_CONTAINER_OF(me->spawned.list.ring.prev, struct jzx__task, run);
+        /* relaxed: it is my task */
+        generation = jzx__state_generation(jzx__atomic_load_relaxed(&oldest->state));
+    }
+    if (oldest == NULL || balance->oldest != oldest || balance->oldest_generation != generation) {
+        balance->oldest = oldest; /* another task, or another life in the same slot */
+        balance->oldest_generation = generation;
         balance->oldest_at_ns = now;
     }
     return now - balance->oldest_at_ns;
 }
 
-/* B1 for light tasks. Returns what was offered. */
-static uint32_t spread(struct jzx__worker *me, uint64_t now) {
+/* Which light tasks have waited for so long that others should have them. */
+struct overdue {
+    bool spawned;
+    bool woken;
+    bool next; /* the one in the next-slot */
+};
+
+/* Looked at in every tick, whether somebody is idle or not: who becomes idle then gets something
+ * soon. */
+static struct overdue look_at_waits(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    bool woken = age_of_woken(me, now) >= SHARE_AFTER_NS && balance->msg_ns >= 2 * JZX__CROSS_NS;
-    bool spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS;
-    bool next = me->next != NULL && now - me->turn_began_ns >= SHARE_AFTER_NS;
-    if (!woken && !spawned && !next) {
+    bool worth = balance->msg_ns >= 2 * JZX__CROSS_NS;
+    struct overdue overdue = {
+        .spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS,
+        .woken = age_of_woken(me, now) >= SHARE_AFTER_NS && worth,
+        .next = me->next != NULL && now - me->turn_began_ns >= SHARE_AFTER_NS && worth,
+    };
+    if (!overdue.spawned && !overdue.woken && !overdue.next)
         balance->overdue_at_ns = 0;
-        return 0;
-    }
-    if (balance->overdue_at_ns == 0)
+    else if (balance->overdue_at_ns == 0)
         balance->overdue_at_ns = now;
-    if (now - balance->overdue_at_ns < JZX__TICK_NS / 2)
+    return overdue;
+}
+
+/* B1 for light tasks. Returns what was offered. */
+static uint32_t spread(struct jzx__worker *me, struct overdue overdue, uint64_t now) {
+    uint64_t since = me->balance.overdue_at_ns;
+    if (since == 0 || now - since < JZX__TICK_NS / 2)
         return 0; /* it may have been a hiccup */
-    if (spawned)
+    if (overdue.spawned)
         return offer_half(me, &me->spawned, now);
-    if (next)
+    if (overdue.next)
         queue_next(me);
     return offer_half(me, &me->woken, now);
 }
@@ -333,6 +358,7 @@ bool jzx__balance_offer_heavy(struct jzx__worker *me) {
 
 static void offer_work(struct jzx__worker *me, uint64_t now) {
     uint32_t offered = 0;
+    struct overdue overdue = look_at_waits(me, now);
     if (!jzx__sched_has_idle(me->sched))
         return;
     if (me->sched->balance == JZX_BALANCE_EAGER) {
@@ -342,7 +368,7 @@ static void offer_work(struct jzx__worker *me, uint64_t now) {
     } else {
         offered = offer(me, &me->heavy, me->heavy.depth, now);
         if (offered == 0 && !is_host(me, now))
-            offered = spread(me, now);
+            offered = spread(me, overdue, now);
         if (offered == 0 && !is_host(me, now))
             offered = explore(me, now);
     }
@@ -493,6 +519,8 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
         widen_explore_gap(me->sched, 4); /* B2: it did not pay */
     balance->gather_to = partner;
     balance->gather_until_ns = now + GATHER_NS;
+    balance->follow_to = partner; /* B5: those that only listen come, too */
+    balance->follow_until_ns = now + GATHER_NS;
     if (balance->pause_ns < PAUSE_MAX_NS)
         balance->pause_ns *= 2;
 }

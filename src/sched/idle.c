@@ -8,10 +8,12 @@
 
 #include <sched.h>
 
-/* So often an idle worker looks around before it sleeps: at first at once, then letting other
- * threads run in between. */
+/* So long, and at most so often, an idle worker looks around before it sleeps: at first at once,
+ * then letting other threads run in between. Who is busy notices within a few ticks that somebody
+ * is idle, and waking costs both more than this. */
+#define SPIN_NS 50000u
 #define SPIN_TIGHT 4u
-#define SPIN_MAX 16u
+#define SPIN_MAX 256u
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -66,12 +68,15 @@ static bool spin(struct jzx__worker *me) {
     if (jzx__atomic_load_relaxed(&sched->spinners) != 0 ||
         !jzx__atomic_cas_strong_seq_cst(&sched->spinners, &nobody, 1u))
         return false;
+    uint64_t began = jzx__clock_now(&sched->clock);
     bool seen = something_is_in_sight(me);
     for (uint32_t i = 0; i < SPIN_MAX && !seen; i++) {
         if (i < SPIN_TIGHT)
             relax();
-        else
+        else if (jzx__clock_now(&sched->clock) - began < SPIN_NS)
             sched_yield();
+        else
+            break;
         seen = something_is_in_sight(me);
     }
     /* release: pairs with the exchange of the next spinner */

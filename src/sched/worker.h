@@ -126,9 +126,10 @@ struct jzx__task_ops {
 /* What the tick learns about a worker's traffic, and what it decides by (sched/balance.c). */
 struct jzx__balance {
     /* How long tasks wait. */
-    uint64_t sample_seq;   /* number of the newest woken task when the sample was taken */
-    uint64_t sample_at_ns; /* when that was */
-    const void *oldest;    /* the oldest spawned task */
+    uint64_t sample_seq;            /* number of the newest woken task when the sample was taken */
+    uint64_t sample_at_ns;          /* when that was */
+    const struct jzx__task *oldest; /* the oldest spawned task */
+    uint32_t oldest_generation;
     uint64_t oldest_at_ns; /* since when it is */
     uint64_t
         overdue_at_ns;     /* since when ticks find somebody waiting for too long, 0: they do not */
