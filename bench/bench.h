@@ -196,6 +196,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(allocations_message)                                                                         \
     X(allocations_spawn)                                                                           \
     X(pairs)                                                                                       \
+    X(threads)                                                                                     \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \
     X(mixed_tasks)                                                                                 \

@@ -15,8 +15,8 @@
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
  *       they send to; for a while they are not offered again.
  *   B5  follow: for a while after a theft from a chatty worker, and while B4 is at work, tasks that
- *       get their next message from the thief, or from where the others go, move there. One direction only: a connected group moves whole, independent
- *       ones split.
+ *       get their next message from the thief, or from where the others go, move there. One
+ *       direction only: a connected group moves whole, independent ones split.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
  * nothing. docs/balance.md has the rules for users, with their counters. */
@@ -519,8 +519,10 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
         widen_explore_gap(me->sched, 4); /* B2: it did not pay */
     balance->gather_to = partner;
     balance->gather_until_ns = now + GATHER_NS;
-    balance->follow_to = partner; /* B5: those that only listen come, too */
-    balance->follow_until_ns = now + GATHER_NS;
+    if (balance->msg_ns < 2 * JZX__CROSS_NS) {
+        balance->follow_to = partner; /* B5: those that only listen come, too */
+        balance->follow_until_ns = now + GATHER_NS;
+    }
     if (balance->pause_ns < PAUSE_MAX_NS)
         balance->pause_ns *= 2;
 }
