@@ -8,12 +8,11 @@
 
 #include <sched.h>
 
-/* So long, and at most so often, an idle worker looks around before it sleeps: at first at once,
- * then letting other threads run in between. Who is busy notices within a few ticks that somebody
- * is idle, and waking costs both more than this. */
+/* So long an idle worker looks around before it sleeps: at first at once, then letting other
+ * threads run in between. Who is busy notices within a few ticks that somebody is idle, and waking
+ * costs both more than this. */
 #define SPIN_NS 50000u
 #define SPIN_TIGHT 4u
-#define SPIN_MAX 256u
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -62,15 +61,16 @@ static bool something_is_in_sight(const struct jzx__worker *me) {
 static bool spin(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
     uint32_t nobody = 0;
-    if (sched->worker_count == 1 || sched->cpu_count == 1)
+    if (sched->worker_count == 1 || sched->cpu_count == 1 || sched->spin_max == 0)
         return false;
-    /* relaxed: a first look. The exchange pairs with the release of the last spinner */
+    /* relaxed: a first look. seq_cst: pairs with the load in wake_one, which leaves to a spinner
+     * what was offered before */
     if (jzx__atomic_load_relaxed(&sched->spinners) != 0 ||
         !jzx__atomic_cas_strong_seq_cst(&sched->spinners, &nobody, 1u))
         return false;
     uint64_t began = jzx__clock_now(&sched->clock);
     bool seen = something_is_in_sight(me);
-    for (uint32_t i = 0; i < SPIN_MAX && !seen; i++) {
+    for (uint32_t i = 0; i < sched->spin_max && !seen; i++) {
         if (i < SPIN_TIGHT)
             relax();
         else if (jzx__clock_now(&sched->clock) - began < SPIN_NS)
@@ -79,8 +79,9 @@ static bool spin(struct jzx__worker *me) {
             break;
         seen = something_is_in_sight(me);
     }
-    /* release: pairs with the exchange of the next spinner */
-    jzx__atomic_store_release(&sched->spinners, 0u);
+    /* seq_cst: pairs with the load in wake_one: what that leaves to a spinner is seen by the looks
+     * that come after this, before the worker sleeps */
+    jzx__atomic_store_seq_cst(&sched->spinners, 0u);
     return seen;
 }
 

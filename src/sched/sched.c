@@ -15,6 +15,9 @@
 /* So many tasks of other threads are worth a second worker: one look takes in 17. */
 #define BACKLOG 18u
 
+/* How often an idle worker looks around at most, if time does not end it. */
+#define SPIN_MAX 256u
+
 /* ---- setting up ---- */
 
 static void deinit_workers(struct jzx__sched *sched, uint32_t count) {
@@ -60,6 +63,7 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     sched->global_max = config->global_queue_size;
     sched->steal_max = config->steal_batch;
     sched->balance = config->balance;
+    sched->spin_max = SPIN_MAX;
     sched->park_timeout_ns = config->park_timeout_ns;
     sched->ops = *ops;
     /* relaxed: not shared yet */
@@ -159,6 +163,9 @@ bool jzx__sched_wake_one(struct jzx__sched *sched) {
      * its work visible (K4) */
     if (jzx__atomic_load_seq_cst(&sched->active) >= sched->cpu_count)
         return false;
+    /* seq_cst: pairs with the store of who ends to look around, and then looks once more */
+    if (jzx__atomic_load_seq_cst(&sched->spinners) != 0)
+        return true;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         if (jzx__parker_wake(&sched->workers[i]->parker))
             return true;

@@ -65,6 +65,7 @@ struct jzx__sched {
     /* Written by workers that fall asleep, wake up or end. */
     _Alignas(JZX_CACHE_LINE) _Atomic uint32_t active; /* workers that are not idle. Decides */
     _Atomic uint32_t spinners; /* idle workers that look around instead of sleeping. Decides */
+    uint32_t spin_max;         /* how often one looks at most */
     _Atomic uint32_t checks;   /* orders the looks whether the run is over */
 
     /* Written by whoever experiments (B2 of balance.c): hints. */

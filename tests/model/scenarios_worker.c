@@ -17,6 +17,12 @@ static void set_up_two(void) {
     workers_set_up(2, 2);
 }
 
+/* An idle worker looks around once before it sleeps. */
+static void set_up_spinner(void) {
+    workers_set_up(2, 2);
+    workers.sched.spin_max = 1;
+}
+
 /* Three workers and CPUs, turns are long. */
 static void set_up_chain(void) {
     workers_set_up(3, 3);
@@ -220,6 +226,22 @@ const struct model_scenario model_worker[] = {
      .check = check_offers,
      .outcomes = O(0),
      .bounds = {.preemptions = 3, .stale = 3},
+     WORKERS},
+    {.name = "worker_offer_against_spinner",
+     .about = "14: the same with a worker that looks around first: nobody is woken for it",
+     .setup = set_up_spinner,
+     .threads = {offer_one, serve_1},
+     .check = check_offers,
+     .outcomes = O(0),
+     .bounds = {.preemptions = 3, .stale = 3},
+     WORKERS},
+    {.name = "worker_submit_against_spinners",
+     .about = "14: a task from outside, likewise",
+     .setup = set_up_spinner,
+     .threads = {serve_0, serve_1, submit_third},
+     .check = check_submitted,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 2, .stale = 1},
      WORKERS},
     {.name = "worker_wake_chain",
      .about = "15: two offers, two sleepers, long turns",
