@@ -8,8 +8,8 @@
  *       only for a moment: half of its queue, oldest first. Woken tasks only if their messages are
  *       worth crossing. Only while a worker is idle and a CPU is free for it.
  *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
- *       ready, however short the waits; then it waits 4 times as long, and 16 times if that did
- *       not pay.
+ *       ready, however short the waits; then it waits 4 times as long, and 256 ms if that did not
+ *       pay.
  *   B3  reclaim: what nobody took for RECLAIM_NS comes back.
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
@@ -33,6 +33,7 @@
 #define EXPLORE_MIN_NS 1000000u
 #define EXPLORE_MAX_NS 256000000u
 #define EXPLORE_JUDGED_NS 4000000u
+#define EXPLORE_FAILED 64u /* times as long until the next one */
 #define LONG_SLEEP_NS 20000000u
 #define WINDOW_NS 1000000u
 #define WINDOW_MSGS 1024u
@@ -81,7 +82,7 @@ void jzx__balance_suspend(struct jzx__worker *me, uint64_t now) {
     balance->slept_at_ns = now;
     /* B2: all that it had went where a part of it was taken: it belongs together */
     if (balance->explored_at_ns != 0 && now - balance->explored_at_ns < EXPLORE_JUDGED_NS)
-        widen_explore_gap(me->sched, 4);
+        widen_explore_gap(me->sched, EXPLORE_FAILED);
     balance->explored_at_ns = 0;
 }
 
@@ -516,7 +517,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
         return;
     be_host(partner, now + 2 * GATHER_NS);
     if (balance->gather_to == NULL)
-        widen_explore_gap(me->sched, 4); /* B2: it did not pay */
+        widen_explore_gap(me->sched, EXPLORE_FAILED); /* B2: it did not pay */
     balance->gather_to = partner;
     balance->gather_until_ns = now + GATHER_NS;
     if (balance->msg_ns < 2 * JZX__CROSS_NS) {

@@ -11,7 +11,7 @@
 /* So long an idle worker looks around before it sleeps: at first at once, then letting other
  * threads run in between. Who is busy notices within a few ticks that somebody is idle, and waking
  * costs both more than this. */
-#define SPIN_NS 50000u
+#define SPIN_NS 30000u
 #define SPIN_TIGHT 4u
 
 static void relax(void) {

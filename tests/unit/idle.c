@@ -8,7 +8,7 @@
 #include <sched.h>
 
 #define YIELD_NS 5000u
-#define YIELDS 10u /* 50 us */
+#define YIELDS 6u /* 30 us */
 #define YIELDS_MAX 252u
 
 static uint32_t yields;
