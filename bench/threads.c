@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The work of `tasks` on plain threads, one per worker, without actors: what a second core of this
- * machine gives at this time. The rows that ask for a gain cannot have more. */
+/* The work of `tasks` on plain threads, one per worker, without actors: about what a second core of
+ * this machine gives at this time, for the rows that ask for a gain. */
 #include "tasks.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ static void run(jzx_loop *loop, uint64_t tasks, struct bench_run *run) {
     BENCH_CHECK(count <= THREADS_MAX);
     double start = bench_now();
     for (uint32_t i = 0; i < count; i++) {
-        shares[i].tasks = TASK_ACTORS * tasks / count;
+        shares[i] = (struct share){.tasks = TASK_ACTORS * tasks / count};
         BENCH_CHECK(pthread_create(&threads[i], NULL, work, &shares[i]) == 0);
     }
     run->ops = 0;

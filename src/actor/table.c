@@ -62,6 +62,7 @@ static bool ensure_chunk(struct jzx__table *table, uint32_t index) {
     char *slots = jzx__alloc_aligned(table->allocator, chunk_size_bytes(chunk), SLOT_ALIGN);
     if (slots == NULL)
         return false;
+    jzx__advise_large_pages(slots, chunk_size_bytes(chunk));
     /* relaxed: published by the release of minted. The difference may wrap: it is never a
      * pointer */
     jzx__atomic_store_relaxed(&table->origins[chunk], (uintptr_t)slots - chunk_size_bytes(chunk));

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *default_alloc(void *ctx, size_t size) {
     (void)ctx;
@@ -45,4 +46,18 @@ void jzx__free_aligned(const jzx_allocator *hooks, void *ptr, size_t size, size_
     void *base;
     memcpy(&base, (char *)ptr - sizeof(void *), sizeof(void *));
     jzx__free(hooks, base, size + align + sizeof(void *));
+}
+
+#define LARGE_PAGE ((uintptr_t)2 * 1024 * 1024)
+
+void jzx__advise_large_pages(void *ptr, size_t size) {
+#if defined(MADV_HUGEPAGE)
+    uintptr_t begin = ((uintptr_t)ptr + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)ptr + size) & ~(LARGE_PAGE - 1);
+    if (end > begin)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* what it says changes nothing */
+#else
+    (void)ptr;
+    (void)size;
+#endif
 }

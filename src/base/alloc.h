@@ -23,4 +23,8 @@ static inline void jzx__free(const jzx_allocator *hooks, void *ptr, size_t size)
 void *jzx__alloc_aligned(const jzx_allocator *hooks, size_t size, size_t align);
 void jzx__free_aligned(const jzx_allocator *hooks, void *ptr, size_t size, size_t align);
 
+/* Says that a large block is used at random: the system may give it large pages, where it asks for
+ * such a word. A hint; small blocks are left alone. */
+void jzx__advise_large_pages(void *ptr, size_t size);
+
 #endif

@@ -8,8 +8,8 @@
  *       only for a moment: half of its queue, oldest first. Woken tasks only if their messages are
  *       worth crossing. Only while a worker is idle and a CPU is free for it.
  *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
- *       ready, however short the waits; then it waits 4 times as long, and 256 ms if that did not
- *       pay.
+ *       ready, however short the waits; then it waits 4 times as long, or 64 times if that did not
+ *       pay; at most 256 ms.
  *   B3  reclaim: what nobody took for RECLAIM_NS comes back.
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
@@ -300,8 +300,8 @@ struct overdue {
     bool next; /* the one in the next-slot */
 };
 
-/* Looked at in every tick, whether somebody is idle or not: who becomes idle then gets something
- * soon. */
+/* Looked at in every tick that finds nothing on offer, whether somebody is idle or not: who becomes
+ * idle then gets something soon. */
 static struct overdue look_at_waits(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     bool worth = balance->msg_ns >= 2 * JZX__CROSS_NS;

@@ -27,7 +27,7 @@ bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *
 bool jzx__balance_gather(struct jzx__worker *me, struct jzx__task *task);
 
 /* The task that runs, between two messages, has a message from a task of sender_owner: it moves
- * there if that is a thief (B5). True if it is gone. */
+ * there if that is a thief, or where the others gather (B5). True if it is gone. */
 bool jzx__balance_follow(struct jzx__worker *me, struct jzx__task *task, uintptr_t sender_owner);
 
 /* For tests: the task that runs, between two messages, moves to some other worker. True if it is

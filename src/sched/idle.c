@@ -8,11 +8,9 @@
 
 #include <sched.h>
 
-/* So long an idle worker looks around before it sleeps: at first at once, then letting other
- * threads run in between. Who is busy notices within a few ticks that somebody is idle, and waking
- * costs both more than this. */
-#define SPIN_NS 30000u
-#define SPIN_TIGHT 4u
+/* The first looks of an idle worker follow each other at once; from then on it lets other threads
+ * run before each. */
+#define LOOKS_TIGHT 4u
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -57,27 +55,35 @@ static bool something_is_in_sight(const struct jzx__worker *me) {
     return false;
 }
 
-/* At most one worker at a time. True if it saw something. */
+/* A look takes about 2 us. */
+static bool look(const struct jzx__worker *me) {
+    for (uint32_t i = 0; i < me->sched->spin_peeks; i++) {
+        if (something_is_in_sight(me))
+            return true;
+        relax();
+    }
+    return false;
+}
+
+/* Looks around for about 30 us before it sleeps: who is busy notices within a few ticks that
+ * somebody is idle, and waking costs both more than this. At most one worker at a time, and none
+ * beyond the CPUs (K6). True if it saw something. */
 static bool spin(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
     uint32_t nobody = 0;
-    if (sched->worker_count == 1 || sched->cpu_count == 1 || sched->spin_max == 0)
+    if (sched->worker_count == 1 || sched->cpu_count == 1 || sched->spin_looks == 0 ||
+        !may_take(sched))
         return false;
     /* relaxed: a first look. seq_cst: pairs with the load in wake_one, which leaves to a spinner
      * what was offered before */
     if (jzx__atomic_load_relaxed(&sched->spinners) != 0 ||
         !jzx__atomic_cas_strong_seq_cst(&sched->spinners, &nobody, 1u))
         return false;
-    uint64_t began = jzx__clock_now(&sched->clock);
     bool seen = something_is_in_sight(me);
-    for (uint32_t i = 0; i < sched->spin_max && !seen; i++) {
-        if (i < SPIN_TIGHT)
-            relax();
-        else if (jzx__clock_now(&sched->clock) - began < SPIN_NS)
+    for (uint32_t i = 0; i < sched->spin_looks && !seen; i++) {
+        if (i >= LOOKS_TIGHT)
             sched_yield();
-        else
-            break;
-        seen = something_is_in_sight(me);
+        seen = look(me);
     }
     /* seq_cst: pairs with the load in wake_one: what that leaves to a spinner is seen by the looks
      * that come after this, before the worker sleeps */

@@ -15,8 +15,9 @@
 /* So many tasks of other threads are worth a second worker: one look takes in 17. */
 #define BACKLOG 18u
 
-/* How often an idle worker looks around at most, if time does not end it. */
-#define SPIN_MAX 256u
+/* So often an idle worker looks around before it sleeps, and so many times in each look. */
+#define SPIN_LOOKS 16u
+#define SPIN_PEEKS 48u
 
 /* ---- setting up ---- */
 
@@ -63,7 +64,8 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     sched->global_max = config->global_queue_size;
     sched->steal_max = config->steal_batch;
     sched->balance = config->balance;
-    sched->spin_max = SPIN_MAX;
+    sched->spin_looks = SPIN_LOOKS;
+    sched->spin_peeks = SPIN_PEEKS;
     sched->park_timeout_ns = config->park_timeout_ns;
     sched->ops = *ops;
     /* relaxed: not shared yet */
@@ -158,19 +160,21 @@ bool jzx__sched_has_idle(const struct jzx__sched *sched) {
     return active < sched->worker_count && active < sched->cpu_count;
 }
 
+static bool wake_sleeper(struct jzx__sched *sched) {
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        if (jzx__parker_wake(&sched->workers[i]->parker))
+            return true;
+    }
+    return false;
+}
+
 bool jzx__sched_wake_one(struct jzx__sched *sched) {
     /* seq_cst: pairs with the decrement of a worker that falls asleep, after the caller has made
      * its work visible (K4) */
     if (jzx__atomic_load_seq_cst(&sched->active) >= sched->cpu_count)
         return false;
     /* seq_cst: pairs with the store of who ends to look around, and then looks once more */
-    if (jzx__atomic_load_seq_cst(&sched->spinners) != 0)
-        return true;
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        if (jzx__parker_wake(&sched->workers[i]->parker))
-            return true;
-    }
-    return false;
+    return jzx__atomic_load_seq_cst(&sched->spinners) != 0 || wake_sleeper(sched);
 }
 
 /* The worker with the least that it has not taken in yet would be better; but it is only a way out
@@ -184,7 +188,9 @@ void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task) {
     if (waiting != 0) {
         /* seq_cst: pairs with the decrement of a worker that falls asleep (K4). One that is awake
          * looks here at its next pass; its ticks wake another if that takes long */
-        if (waiting >= BACKLOG || jzx__atomic_load_seq_cst(&sched->active) == 0)
+        if (jzx__atomic_load_seq_cst(&sched->active) == 0)
+            wake_sleeper(sched); /* a spinner may be without a CPU, and nobody wakes again */
+        else if (waiting >= BACKLOG)
             jzx__sched_wake_one(sched);
         return;
     }

@@ -65,7 +65,8 @@ struct jzx__sched {
     /* Written by workers that fall asleep, wake up or end. */
     _Alignas(JZX_CACHE_LINE) _Atomic uint32_t active; /* workers that are not idle. Decides */
     _Atomic uint32_t spinners; /* idle workers that look around instead of sleeping. Decides */
-    uint32_t spin_max;         /* how often one looks at most */
+    uint32_t spin_looks;       /* of one of them, */
+    uint32_t spin_peeks;       /* and how long a look takes */
     _Atomic uint32_t checks;   /* orders the looks whether the run is over */
 
     /* Written by whoever experiments (B2 of balance.c): hints. */
@@ -120,7 +121,8 @@ void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task);
 /* True if another worker may be woken to take work: one sleeps, and a CPU is free for it (K6). */
 bool jzx__sched_has_idle(const struct jzx__sched *sched);
 
-/* Wakes one worker that sleeps, if a CPU is free for it. True if there was one. */
+/* After work was made visible: wakes a worker that may take it, unless one looks around anyway.
+ * True if somebody will come. */
 bool jzx__sched_wake_one(struct jzx__sched *sched);
 
 /* The cache of this thread, for threads that are no workers. */

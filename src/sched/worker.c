@@ -210,18 +210,25 @@ static struct jzx__task *pick_urgent(struct jzx__worker *me) {
     return task;
 }
 
+/* W2 */
+static bool goes_to_woken(struct jzx__worker *me) {
+    if (me->spawned.depth > me->spawned_seen)
+        me->run_woken = false;
+    return me->run_woken && me->woken.depth != 0;
+}
+
 static struct jzx__task *pick_light(struct jzx__worker *me) {
     struct jzx__task *task = NULL;
     if (me->run_oldest) { /* W3 */
         me->run_oldest = false;
         task = jzx__runq_pop_back(&me->spawned);
-    } else if (!me->run_woken || me->woken.depth == 0) {
+    } else if (!goes_to_woken(me)) {
         task = jzx__runq_pop_newest(&me->spawned);
     }
     if (task == NULL) {
-        me->run_woken = false; /* W2 */
         task = jzx__runq_pop_front(&me->woken);
         me->woken_served += task != NULL;
+        me->spawned_seen = me->spawned.depth;
     }
     return task;
 }
@@ -284,22 +291,25 @@ static bool order_is_special(const struct jzx__worker *me) {
            me->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(me);
 }
 
-/* W8: after a turn of an overdue task the others have as long. */
+/* W8: overdue tasks run for about a tick, or one of them for longer; then the others have as
+ * long. */
 static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
     if (last_tick(me) < me->overdue_after_ns)
         return NULL;
     struct jzx__task *task = pick_overdue(me);
-    if (task != NULL) {
-        measure_next(me);
-        me->overdue_since_ns = last_tick(me);
+    if (task == NULL) {
+        me->overdue_since_ns = 0;
+        return NULL;
     }
+    measure_next(me);
+    if (me->overdue_since_ns == 0)
+        me->overdue_since_ns = last_tick(me);
     return task;
 }
 
 static JZX_COLD struct jzx__task *pick_special(struct jzx__worker *me) {
     struct jzx__task *task = NULL;
     me->is_special = order_is_special(me);
-    me->overdue_since_ns = 0;
     if (JZX_UNLIKELY(me->overdue))
         task = pick_if_overdue(me);
     return task != NULL ? task : pick_in_order(me);
@@ -369,6 +379,7 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
     me->passed_ns = passed ? me->passed_ns + elapsed : 0;
     me->woken_seen = me->woken_served;
     me->run_woken = me->passed_ns >= JZX__PASSED_NS;
+    me->spawned_seen = UINT32_MAX; /* nobody is to blame for what is there */
     me->oldest_ns += elapsed;
     if (me->oldest_ns >= JZX__OLDEST_NS) {
         me->oldest_ns = 0;
@@ -437,8 +448,10 @@ void jzx__worker_tick(struct jzx__worker *me) {
     me->is_measured = me->probe_left != 0 || jzx__task_is_heavy(task);
     /* relaxed: see the field */
     jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : me->tick_every);
-    if (me->overdue_since_ns != 0)
+    if (me->overdue_since_ns != 0 && now - me->overdue_since_ns >= JZX__TICK_NS) {
         me->overdue_after_ns = now + (now - me->overdue_since_ns);
+        me->overdue_since_ns = 0;
+    }
     if (!measured || now - me->decided_at_ns >= JZX__TICK_NS)
         decide(me, now);
     me->crossed_in_tick = 0;

@@ -12,8 +12,8 @@
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
  *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait.
- *   W2  when woken tasks were passed over for JZX__PASSED_NS, one of them runs. Just one: if it is
- *       the one that spawns, more would only make the others wait longer.
+ *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
+ *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
@@ -21,7 +21,7 @@
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
  *       cache, and is handled before it makes more.
  *   W7  heavy tasks get an eighth of the time while light ones wait.
- *   W8  what has waited for 2 x JZX__FENCE_NS among the woken or those with a rank gets half of the
+ *   W8  what has waited for 3 x JZX__FENCE_NS among the woken or those with a rank gets half of the
  *       time, oldest first: nobody waits longer than that and twice a pass over its queue.
  *
  * Several workers (the rules R1-R19 are those of docs/memory-model.md):
@@ -30,8 +30,8 @@
  *   K2  a task is run by its owner alone, and in at most one turn at a time.
  *   K3  a worker sleeps only after it has said so and then found nothing: in its inject queue, its
  *       return queue, its calls, the global queue, and every deque it may take from.
- *   K4  who makes work visible looks for a sleeper afterwards; of the two sides in K3 and K4 one
- *       sees the other.
+ *   K4  who makes work visible looks afterwards for a worker that looks around, and that will see
+ *       it, or for a sleeper; of the two sides in K3 and K4 one sees the other.
  *   K5  a worker that was woken and found work wakes another before it runs it if more is on
  *       offer: one at a time, as many as there is work for.
  *   K6  workers that are awake never outnumber the CPUs because of work that others have: beyond
@@ -65,7 +65,7 @@
 #define JZX__TICK_NS 10000u
 #define JZX__TICK_MSGS_MAX 1024u
 #define JZX__TURN_NS 20000u
-#define JZX__FENCE_NS 2500000u
+#define JZX__FENCE_NS 1600000u
 #define JZX__PASS_NS 1000000u /* then other things than turns are looked at: calls, stops */
 #define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
 #define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
@@ -190,6 +190,7 @@ struct jzx__worker {
     bool by_caller;            /* driven by the thread that called run, or by a test */
     uint64_t woken_served;     /* woken tasks run so far */
     uint64_t woken_seen;       /* its value at the last tick */
+    uint32_t spawned_seen;     /* W2: spawned tasks that waited before the last woken one ran */
     uint64_t passed_ns;        /* how long woken tasks have been passed over */
     uint64_t oldest_ns;        /* time since W3 was due last */
     uint64_t fence_ns;         /* time since the fences were looked at */
@@ -198,7 +199,7 @@ struct jzx__worker {
     uint64_t turn_asked_ns;    /* when it was asked first */
     uint64_t turn_began_ns;    /* as far as its ticks know */
     uint64_t heavy_after_ns;   /* W7: when the next heavy task may run beside light ones */
-    uint64_t overdue_since_ns; /* W8: the turn that runs is an overdue task's, from then on; or 0 */
+    uint64_t overdue_since_ns; /* W8: since when overdue tasks run, or 0 */
     uint64_t overdue_after_ns; /* W8: when the next such turn may begin */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     void *turn;                         /* the layer above's: the cleanup that runs, or NULL */

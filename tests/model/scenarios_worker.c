@@ -20,7 +20,8 @@ static void set_up_two(void) {
 /* An idle worker looks around once before it sleeps. */
 static void set_up_spinner(void) {
     workers_set_up(2, 2);
-    workers.sched.spin_max = 1;
+    workers.sched.spin_looks = 1;
+    workers.sched.spin_peeks = 1;
 }
 
 /* Three workers and CPUs, turns are long. */

@@ -42,10 +42,11 @@ static const struct unneeded list[] = {
      "the load before it is in the total order"},
     {"is_announced/load/state", MODEL_RELAXED, false,
      "it only ends the wait; what came is read from its queue"},
-    /* task.h */
+    /* idle.c */
     {"spin/cas/spinners", MODEL_ACQ_REL, false,
      "who spins has announced nothing yet: it looks at everything once more before it sleeps"},
     {"spin/cas/spinners", MODEL_RELAXED, true, "the value is not used"},
+    /* task.h */
     {"jzx__task_push/cas/inbox", MODEL_RELAXED, true, "the list is linked, not looked into"},
     {"jzx__task_inbox/load/inbox", MODEL_RELAXED, false,
      "the exchange that takes acquires, too; see nudge_seen_too_late"},

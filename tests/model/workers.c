@@ -119,7 +119,7 @@ void workers_set_up(uint32_t worker_count, uint32_t cpu_count) {
     MODEL_ASSERT(jzx__sched_init(&workers.sched, &config, &ops));
     jzx__clock_init_manual(&workers.sched.clock, 1);
     model_thread_local(&jzx__seat_of_thread, sizeof jzx__seat_of_thread);
-    workers.sched.spin_max = 0;
+    workers.sched.spin_looks = 0;
     jzx__atomic_store_relaxed(&workers.sched.active, worker_count);
     jzx__atomic_store_relaxed(&workers.sched.holds, 1u); /* the run does not end by itself */
     for (uint32_t i = 0; i < worker_count; i++)

@@ -187,7 +187,7 @@ JZX_TEST(a_task_bound_to_the_caller_waits_until_the_caller_drives_the_worker) {
 
 /* Two passes over all that is ready, and the ticks in between. */
 static uint64_t bound_ns(uint32_t tasks) {
-    return 2 * JZX__FENCE_NS + (uint64_t)(2 * tasks + 4) * TURN_NS;
+    return 3 * JZX__FENCE_NS + (uint64_t)(2 * tasks + 4) * TURN_NS;
 }
 
 JZX_TEST(a_low_task_runs_beside_critical_ones_that_are_always_ready, "E6") {

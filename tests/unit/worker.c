@@ -154,7 +154,7 @@ static void spawn_on_and_on(struct jzx__task *task) {
         rig_spawn(next);
 }
 
-JZX_TEST(of_woken_tasks_that_were_passed_over_for_long_one_runs) {
+JZX_TEST(woken_tasks_that_were_passed_over_for_long_go_first) {
     rig_open();
     rig.on_turn = spawn_on_and_on;
     rig_wake("abcdx");
@@ -165,24 +165,42 @@ JZX_TEST(of_woken_tasks_that_were_passed_over_for_long_one_runs) {
     rig_tick(JZX__PASSED_NS / 2 - 1);
     assert_string_equal(rig_run(4), "tust");
     rig_tick(1);
-    assert_string_equal(rig_run(4), "aust");
+    assert_string_equal(rig_run(6), "abcdus");
     rig_close();
 }
 
-JZX_TEST(the_next_of_the_woken_runs_after_as_long_again) {
+JZX_TEST(they_go_first_for_a_tick_and_again_after_as_long) {
     rig_open();
     rig.on_turn = spawn_on_and_on;
     rig_wake("abcdx");
     rig_run(1);
     rig_spawn("s");
     rig_tick(JZX__PASSED_NS);
-    assert_string_equal(rig_run(2), "as");
+    assert_string_equal(rig_run(2), "ab");
     rig_tick(JZX__PASSED_NS);
-    assert_string_equal(rig_run(3), "tus"); /* a was served since the last tick */
+    assert_string_equal(rig_run(3), "stu"); /* a and b were served since the last tick */
     rig_tick(JZX__PASSED_NS - 1);
-    assert_string_equal(rig_run(2), "tu");
+    assert_string_equal(rig_run(2), "st");
     rig_tick(1);
-    assert_string_equal(rig_run(4), "bstu");
+    assert_string_equal(rig_run(4), "cdus");
+    rig_close();
+}
+
+static void spawn_in_b(struct jzx__task *task) {
+    if (rig_name(task) == 'b')
+        rig_spawn("z");
+    else
+        spawn_on_and_on(task);
+}
+
+JZX_TEST(who_spawns_does_not_go_first_again) {
+    rig_open();
+    rig.on_turn = spawn_in_b;
+    rig_wake("abcdx");
+    rig_run(1);
+    rig_spawn("s");
+    rig_tick(JZX__PASSED_NS);
+    assert_string_equal(rig_run(5), "abzst"); /* c waits behind what b has made */
     rig_close();
 }
 
