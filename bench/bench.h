@@ -98,6 +98,15 @@ void bench_spin_until(uint64_t ns);
  * does beside it does not count as work. Equal arguments give equal results. */
 uint64_t bench_compute(uint64_t value, uint32_t us);
 
+/* Steps of a generator, each on the result of the last: work that takes time and no memory. */
+static inline uint64_t bench_work(uint64_t value, uint32_t steps) {
+    for (uint32_t i = 0; i < steps; i++) {
+        value = value * 6364136223846793005u + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(value)); /* or a compiler may take many at once */
+    }
+    return value;
+}
+
 /* Least first. */
 void bench_sort(double *values, unsigned count);
 
@@ -191,6 +200,20 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(fib)                                                                                         \
     X(chameneos)                                                                                   \
     X(memory)                                                                                      \
+    X(philosophers)                                                                                \
+    X(buffer)                                                                                      \
+    X(dictionary)                                                                                  \
+    X(quicksort)                                                                                   \
+    X(nqueens)                                                                                     \
+    X(sieve)                                                                                       \
+    X(chat)                                                                                        \
+    X(scale_2)                                                                                     \
+    X(scale_1k)                                                                                    \
+    X(scale_1k_random)                                                                             \
+    X(scale_100k)                                                                                  \
+    X(scale_100k_random)                                                                           \
+    X(scale_1m)                                                                                    \
+    X(scale_1m_random)                                                                             \
     X(foreign)                                                                                     \
     X(foreign_2)                                                                                   \
     X(allocations_message)                                                                         \

@@ -16,7 +16,8 @@
 /* Times the figure with fewer workers, for rows that have no limit of their own. */
 #define SLOWDOWN_MAX 1.2
 
-#define SIDES_MAX 4u
+#define SIDES_MAX 8u
+#define PEERS_BEST 2u /* so many run against us if not all do */
 #define ANY_CPU (-1)
 
 /* ---- options ---- */
@@ -25,13 +26,16 @@ enum mode {
     MODE_FLOOR,   /* one worker against the floor */
     MODE_WORKERS, /* some workers against fewer */
     MODE_BALANCE, /* the same with every setting of config.balance */
+    MODE_PEERS,   /* against other libraries */
     MODE_PROFILE, /* once, in this process */
 };
 
 struct options {
     enum mode mode;
     bool json;
-    bool small; /* sizes at which the figures mean nothing */
+    bool small;       /* sizes at which the figures mean nothing */
+    bool every_peer;  /* in MODE_PEERS: not just the best two of a row */
+    const char *save; /* a file that gets what --json prints, or NULL */
     unsigned pairs;
     int cpu;          /* of runs with one worker, in MODE_FLOOR */
     uint32_t workers; /* 1 in MODE_FLOOR */
@@ -55,8 +59,9 @@ struct spread {
 
 /* What one side of a comparison runs. */
 struct setup {
-    bool floor; /* the floor's row; the rest is about ours */
-    bool alone; /* what the row runs alone */
+    bool floor;       /* the floor's row; the rest is about ours */
+    const char *peer; /* that peer's row, or NULL */
+    bool alone;       /* what the row runs alone */
     uint32_t workers;
     jzx_balance balance;
     uint64_t size;
@@ -78,6 +83,7 @@ struct measured {
     const struct bench *bench;
     bool failed; /* a run was wrong: nothing below is set */
     unsigned pairs;
+    bool is_race;       /* the others are compared with the first side */
     bool has_reference; /* the last side: the others are compared with it */
     unsigned count;     /* of sides */
     struct side sides[SIDES_MAX];
@@ -87,11 +93,39 @@ struct measured {
  * process. */
 void measure(const struct bench *bench, const struct options *options, struct measured *measured);
 
+/* One run in a new process. False if it failed, which it has said, or if a peer has no such row. */
+bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run);
+
+/* The row's unit for one operation of the run. */
+double figure_of(const struct bench *bench, const struct bench_run *run);
+
 /* Runs our side of a row once, in this process. */
 void run_here(const struct bench *bench, const struct setup *setup, struct bench_run *run);
 
 /* The size for these options. */
 uint64_t size_of(const struct bench *bench, const struct options *options);
+
+/* ---- the race against the peers ---- */
+
+/* All that there may be, up to a NULL. */
+extern const char *const peer_names[];
+
+/* Rows that the peers have, too. */
+bool is_in_race(const struct bench *bench, uint32_t workers);
+
+/* The program of a peer, and whether it was built. */
+void peer_path(char *path, size_t size, const char *peer);
+bool peer_exists(const char *peer);
+
+/* Adds the sides of the peers, the fastest first. */
+void choose_peers(const struct options *options, struct measured *measured);
+
+/* How many times the best peer's figure must be ours, 0: not asked; and whether it is. */
+double lead_wanted(const struct bench *bench, uint32_t workers);
+bool keeps_lead(const struct measured *measured);
+
+/* The side with the best figure of those that are not ours, 0 if there is none. */
+unsigned best_peer(const struct measured *measured);
 
 /* ---- verdicts ---- */
 

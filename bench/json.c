@@ -3,6 +3,8 @@
 #include "driver.h"
 
 static const char *peer_of(const struct setup *setup) {
+    if (setup->peer != NULL)
+        return setup->peer;
     if (setup->floor)
         return "floor";
     return setup->alone ? "jzx-alone" : "jzx";
@@ -27,8 +29,8 @@ static void print_side(FILE *out, const struct measured *measured, const struct 
             seconds, seconds * 1e9 / (double)side->ops);
     fprintf(out, ",\"unit\":\"%s\",\"per_op\":%.3f,\"per_op_q1\":%.3f,\"per_op_q3\":%.3f",
             unit_name(bench->unit), side->figure.median, side->figure.q1, side->figure.q3);
-    if (setup->floor)
-        fprintf(out, ",\"cap\":null"); /* the floor knows no bound */
+    if (setup->floor || setup->peer != NULL)
+        fprintf(out, ",\"cap\":null"); /* theirs is their own */
     else
         fprintf(out, ",\"cap\":%u", cap_of(bench));
     fprintf(out, ",\"op\":\"%s\",\"payload\":%u,\"batch\":\"%s\",\"pairs\":%u", bench->op,
@@ -40,9 +42,10 @@ static void print_side(FILE *out, const struct measured *measured, const struct 
         print_notes(out, bench, side);
 }
 
-/* The ratio to the last side, if that is what this one is compared with. */
+/* The ratio to what this side is compared with. */
 static void print_ratio(FILE *out, const struct measured *measured, const struct side *side) {
-    if (measured->has_reference && side != &measured->sides[measured->count - 1])
+    const struct side *reference = &measured->sides[measured->is_race ? 0 : measured->count - 1];
+    if ((measured->is_race || measured->has_reference) && side != reference)
         fprintf(out, ",\"ratio\":%.3f,\"ratio_q1\":%.3f,\"ratio_q3\":%.3f", side->ratio.median,
                 side->ratio.q1, side->ratio.q3);
 }
@@ -50,6 +53,12 @@ static void print_ratio(FILE *out, const struct measured *measured, const struct
 static void print_verdict(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
     struct limits limits = limits_of(measured);
+    if (measured->is_race) {
+        fprintf(out, ",\"lead_wanted\":%.1f,\"ok\":%s",
+                lead_wanted(bench, measured->sides[0].setup.workers),
+                keeps_lead(measured) ? "true" : "false");
+        return;
+    }
     if (limits.aim >= 0)
         fprintf(out, ",\"aim\":%.1f", limits.aim);
     if (limits.ratio >= 0)

@@ -28,16 +28,25 @@ int main(int argc, char **argv) {
         profile(options);
         return 0;
     }
+    FILE *save = NULL;
+    if (options->save != NULL && (save = fopen(options->save, "a")) == NULL) {
+        perror(options->save);
+        return 1;
+    }
     if (!options->json)
         print_head(stdout, options);
     for (const struct bench *const *bench = options->selected; *bench != NULL; bench++) {
         struct measured measured;
         measure(*bench, options, &measured);
         failed |= measured.failed;
+        if (save != NULL)
+            print_json(save, &measured);
         if (options->json)
             print_json(stdout, &measured);
         else
             print_row(stdout, options, &measured);
     }
+    if (save != NULL && fclose(save) != 0)
+        failed = true;
     return failed ? 1 : 0;
 }

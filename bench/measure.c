@@ -14,6 +14,9 @@
 /* A run that takes longer than this is stuck. */
 #define RUN_SECONDS_MAX 60u
 
+/* What a peer's program says that does not have the row. */
+#define NO_SUCH_ROW 3
+
 /* Of the sizes, with --small. */
 #define SMALL_SHARE 100u
 
@@ -80,6 +83,17 @@ static void run_floor(const struct bench *bench, const struct setup *setup) {
     bench_fail("cannot run %s: %s", path, strerror(errno));
 }
 
+static void run_peer(const struct bench *bench, const struct setup *setup) {
+    char path[PATH_MAX];
+    char size[32];
+    char workers[16];
+    peer_path(path, sizeof path, setup->peer);
+    snprintf(size, sizeof size, "%llu", (unsigned long long)setup->size);
+    snprintf(workers, sizeof workers, "%u", (unsigned)setup->workers);
+    execl(path, path, bench->name, size, workers, (char *)NULL);
+    bench_fail("cannot run %s: %s", path, strerror(errno));
+}
+
 /* ---- the parent ---- */
 
 static bool await_child(pid_t child, const char *name, const char *peer) {
@@ -90,6 +104,8 @@ static bool await_child(pid_t child, const char *name, const char *peer) {
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_ROW)
+        return false;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         fprintf(stderr, "jzx bench: %s (%s) took more than %u s\n", name, peer, RUN_SECONDS_MAX);
     else if (WIFSIGNALED(status))
@@ -118,8 +134,7 @@ static bool read_run(int fd, struct bench_run *run) {
     return read && ops != 0;
 }
 
-/* One run in a new process. False if it failed, which it has said. */
-static bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
+bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     int fds[2];
     fflush(NULL); /* or the child would print it again */
     if (pipe(fds) != 0)
@@ -132,14 +147,17 @@ static bool run_once(const struct bench *bench, const struct setup *setup, struc
         dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
         close(fds[1]);
-        if (setup->floor)
+        if (setup->peer != NULL)
+            run_peer(bench, setup);
+        else if (setup->floor)
             run_floor(bench, setup);
         else
             run_jzx(bench, setup);
     }
     close(fds[1]);
     bool read = read_run(fds[0], run);
-    return await_child(child, bench->name, setup->floor ? "floor" : "jzx") && read;
+    const char *who = setup->peer != NULL ? setup->peer : setup->floor ? "floor" : "jzx";
+    return await_child(child, bench->name, who) && read;
 }
 
 /* ---- figures ---- */
@@ -159,7 +177,7 @@ static struct spread spread_of(double *values, unsigned count) {
                            .max = values[count - 1]};
 }
 
-static double figure_of(const struct bench *bench, const struct bench_run *run) {
+double figure_of(const struct bench *bench, const struct bench_run *run) {
     double amount = bench->unit == BENCH_NS ? run->seconds * 1e9 : run->amount;
     return amount / (double)run->ops;
 }
@@ -220,6 +238,10 @@ static void set_sides(struct measured *measured, const struct options *options) 
             add_side(measured, setup);
     }
     add_side(measured, setup);
+    if (options->mode == MODE_PEERS) {
+        choose_peers(options, measured);
+        return;
+    }
     bool with_floor = options->mode == MODE_FLOOR || bench->kind == BENCH_SEVERAL;
     measured->has_reference = !with_floor || bench->floor_row != NULL;
     if (with_floor) {
@@ -236,7 +258,8 @@ static void set_sides(struct measured *measured, const struct options *options) 
 
 void measure(const struct bench *bench, const struct options *options, struct measured *measured) {
     static struct samples samples[SIDES_MAX];
-    *measured = (struct measured){.bench = bench, .pairs = options->pairs};
+    *measured = (struct measured){
+        .bench = bench, .pairs = options->pairs, .is_race = options->mode == MODE_PEERS};
     set_sides(measured, options);
     unsigned last = measured->count - 1;
     for (unsigned i = 0; i < options->pairs; i++) {
@@ -248,8 +271,9 @@ void measure(const struct bench *bench, const struct options *options, struct me
             }
             add_run(&samples[side], i, bench, &run);
         }
-        for (unsigned side = 0; side <= last && measured->has_reference; side++)
-            samples[side].ratios[i] = samples[side].figures[i] / samples[last].figures[i];
+        unsigned reference = measured->is_race ? 0 : last;
+        for (unsigned side = 0; side <= last; side++)
+            samples[side].ratios[i] = samples[side].figures[i] / samples[reference].figures[i];
     }
     for (unsigned side = 0; side <= last; side++)
         finish_side(&measured->sides[side], &samples[side], options->pairs);

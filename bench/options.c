@@ -23,6 +23,7 @@ struct said {
     bool every_balance;
     bool held;
     bool cpu;
+    bool peers;
     bool names;
     bool named[BENCH_COUNT];
 };
@@ -34,6 +35,8 @@ __attribute__((noreturn)) static void wrong_use(const char *what, const char *va
         "usage: jzx bench [names] [--json] [--pairs N] [--cpu N] [--profile] [--small]\n"
         "       jzx bench [names] --workers N[:M] [--held] [--balance adaptive|eager|none|all]\n"
         "                 [--json] [--pairs N] [--profile] [--small]\n"
+        "       jzx bench [names] --peers[=all] [--workers N] [--json] [--pairs N] [--small]\n"
+        "any:   [--save FILE]  append what --json prints to a file\n"
         "names:");
     for (size_t i = 0; i < BENCH_COUNT; i++)
         fprintf(stderr, " %s", benches[i]->name);
@@ -128,6 +131,8 @@ static void add_name(struct said *said, const char *name) {
 
 /* Is the row in the table that was asked for? */
 static bool is_in_table(const struct said *said, const struct bench *bench) {
+    if (said->peers)
+        return is_in_race(bench, said->options.workers);
     switch (bench->kind) {
     case BENCH_ONE: return !said->workers;
     case BENCH_BOTH: return !said->held;
@@ -139,6 +144,8 @@ static bool is_in_table(const struct said *said, const struct bench *bench) {
 }
 
 static const char *why_not(const struct said *said, const struct bench *bench) {
+    if (said->peers)
+        return "not in the race with so many workers:";
     if (bench->kind == BENCH_HELD)
         return "held out, see --held:";
     if (said->held)
@@ -171,6 +178,8 @@ static bool *flag_of(struct said *said, const char *option) {
         return &said->options.small;
     if (strcmp(option, "--profile") == 0)
         return &said->profile;
+    if (strcmp(option, "--peers") == 0)
+        return &said->peers;
     return strcmp(option, "--held") == 0 ? &said->held : NULL;
 }
 
@@ -182,6 +191,10 @@ static void take_value(struct said *said, const char *option, const char *value)
         said->options.cpu = cpu_of(option, value);
     } else if (strcmp(option, "--workers") == 0) {
         set_workers(said, option, value);
+    } else if (strcmp(option, "--save") == 0) {
+        if (value == NULL)
+            wrong_use("a file must follow", option);
+        said->options.save = value;
     } else if (strcmp(option, "--balance") == 0) {
         set_balance(said, option, value);
     } else {
@@ -192,7 +205,9 @@ static void take_value(struct said *said, const char *option, const char *value)
 /* Takes one option with its value, or a name, and returns where the next begins. */
 static char **take(struct said *said, char **args) {
     bool *flag = flag_of(said, args[0]);
-    if (flag != NULL) {
+    if (strcmp(args[0], "--peers=all") == 0) {
+        said->peers = said->options.every_peer = true;
+    } else if (flag != NULL) {
         *flag = true;
     } else if (args[0][0] == '-') {
         take_value(said, args[0], args[1]);
@@ -213,7 +228,9 @@ static void check_together(const struct said *said) {
         wrong_use("several workers have all CPUs:", "--cpu");
     if (said->profile && said->every_balance)
         wrong_use("--profile takes one setting of", "--balance");
-    if (said->workers && !said->profile && options->workers <= options->against)
+    if (said->peers && (said->profile || said->held || said->balance || said->cpu))
+        wrong_use("takes names, --workers, --json, --pairs and --small beside it:", "--peers");
+    if (said->workers && !said->profile && !said->peers && options->workers <= options->against)
         wrong_use("more workers are compared with fewer:", "--workers");
 }
 
@@ -228,6 +245,8 @@ const struct options *options_parse(char **args) {
     check_together(&said);
     if (said.profile)
         said.options.mode = MODE_PROFILE;
+    else if (said.peers)
+        said.options.mode = MODE_PEERS;
     else if (said.every_balance)
         said.options.mode = MODE_BALANCE;
     else

@@ -2,6 +2,7 @@
 /* Printing for people: a table. */
 #include "driver.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -100,6 +101,11 @@ static void print_columns(FILE *out, const struct options *options) {
     case MODE_BALANCE:
         fprintf(out, "%-13s %-24s %-24s %-24s %-29s %8s %8s %8s %s\n", "bench (ns)", "adaptive",
                 "eager", "none", fewer, "adaptive", "eager", "none", "adaptive is");
+        break;
+    case MODE_PEERS:
+        fprintf(out, "%-13s %-19s %-60s %6s %-9s %s\n", "bench (ns)", "jzx",
+                "peers, and how many times ours they take", "aim", "verdict",
+                "cap, batch, one operation");
         break;
     case MODE_PROFILE: break;
     }
@@ -283,6 +289,41 @@ static void print_balance_row(FILE *out, const struct measured *measured) {
     print_operation(out, measured);
 }
 
+/* A peer's figure and its ratio to ours. */
+static void print_peer(FILE *out, const struct measured *measured, unsigned side) {
+    char figure[CELL];
+    format_figure(figure, measured, side);
+    *strchr(figure, ' ') = '\0'; /* without the quartiles */
+    const struct spread *ratio = &measured->sides[side].ratio;
+    fprintf(out, "%s %s %.1fx [%.1f %.1f]  ", measured->sides[side].setup.peer, figure,
+            ratio->median, ratio->q1, ratio->q3);
+}
+
+static void print_peers_row(FILE *out, const struct measured *measured) {
+    const struct bench *bench = measured->bench;
+    uint32_t workers = measured->sides[0].setup.workers;
+    char jzx[CELL];
+    char aim[CELL];
+    char *peers = NULL;
+    size_t size = 0;
+    FILE *cell = open_memstream(&peers, &size);
+    if (cell == NULL)
+        bench_fail("open_memstream: %s", strerror(errno));
+    for (unsigned i = 1; i < measured->count; i++)
+        print_peer(cell, measured, i);
+    fclose(cell);
+    format_figure(jzx, measured, 0);
+    double wanted = lead_wanted(bench, workers);
+    format_limit(aim, wanted > 0 ? wanted : -1, (struct scale){1, "", 1});
+    fprintf(out, "%-13s %-19s %-60s %6s %-9s %u, %s, ", bench->name, jzx, peers, aim,
+            measured->count == 1   ? "no peer"
+            : keeps_lead(measured) ? "ok"
+                                   : "MISS",
+            cap_of(bench), bench->batch);
+    free(peers);
+    print_operation(out, measured);
+}
+
 void print_row(FILE *out, const struct options *options, const struct measured *measured) {
     if (measured->failed)
         fprintf(out, "%-20s FAILED: a run was wrong or did not end\n", measured->bench->name);
@@ -290,6 +331,8 @@ void print_row(FILE *out, const struct options *options, const struct measured *
         print_floor_row(out, measured);
     else if (options->mode == MODE_WORKERS)
         print_workers_row(out, measured);
+    else if (options->mode == MODE_PEERS)
+        print_peers_row(out, measured);
     else
         print_balance_row(out, measured);
     fflush(out);

@@ -56,6 +56,27 @@ pkg_config)
     eval "'$cc' -std=c11 $flags '$here/consumer.c' $libs -o '$work/pkg_config_consumer'"
     LD_LIBRARY_PATH=$prefix/lib "$work/pkg_config_consumer"
     ;;
+bench)
+    # Every row checks its result; at these sizes its figures mean nothing.
+    rm -rf "$work/bench" "$work/peers"
+    cmake -S "$source/bench" -B "$work/bench" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build "$work/bench"
+    bench=$work/bench/jzx_bench
+    "$bench" --small --pairs 1
+    "$bench" --workers 2 --small --pairs 1
+    "$bench" --workers 2 --held --small --pairs 1
+    # The race, with a peer that has one row, one that fails, and none of the others.
+    mkdir -p "$work/peers/go" "$work/peers/caf"
+    printf '#!/bin/sh\n[ "$1" = ring ] || exit 3\necho "0.001 $2 0"\n' >"$work/peers/go/prog"
+    printf '#!/bin/sh\nexit 1\n' >"$work/peers/caf/prog"
+    chmod +x "$work/peers/go/prog" "$work/peers/caf/prog"
+    "$bench" ring counting --peers --small --pairs 1 --save "$work/race.jsonl" 2>"$work/race.log" |
+        tee "$work/race.txt"
+    grep -q '^ring .* go ' "$work/race.txt"
+    grep -q '^counting .* no peer ' "$work/race.txt"
+    grep -q 'ring (caf) failed' "$work/race.log"
+    grep -q '"bench":"ring","peer":"go".*"ratio":' "$work/race.jsonl"
+    ;;
 dlopen)
     "$cc" -std=gnu11 "$here/dlopen.c" -pthread -ldl -o "$work/dlopen_user"
     "$work/dlopen_user" "$prefix/lib/libjzx.so"

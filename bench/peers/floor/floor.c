@@ -3,7 +3,8 @@
  * no atomics: actors that point at one another, message and actor free lists, one run queue.
  * Nothing that keeps an actor runtime's promises can be faster, so ratios to it say what those
  * promises cost. */
-#include <linux/futex.h>
+#include "floor.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,25 +157,6 @@ static void run(void) {
 }
 
 /* ---- rows ---- */
-
-struct result {
-    double seconds;
-    uint64_t ops;
-    double amount; /* bytes; 0 in rows that count time alone */
-};
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void check(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "floor: the check failed: %s\n", what);
-        exit(1);
-    }
-}
 
 enum { PING_START, PING, PONG };
 
@@ -648,99 +629,59 @@ static void row_foreign_2(uint64_t size, struct result *result) {
     push_from_threads(size, 2, result);
 }
 
-/* ---- two threads that wake each other, on a CPU each: a futex and nothing else ---- */
+/* ---- many actors ---- */
 
-/* How long a thread is left asleep in futex-slept; plain futex wakes it at once. */
-#define DWELL_NS 50000u
-
-struct bell {
-    _Alignas(128) _Atomic uint32_t rung; /* times; the futex */
-    uint64_t rung_ns;                    /* when, last */
-};
-
-struct ringer {
-    struct bell *rings;
-    struct bell *hears;
-    uint64_t size;
-    uint32_t cpu;   /* of those that we may use */
-    uint64_t dwell; /* ns */
-    uint64_t on_the_way;
-};
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+static void scaled_hop(struct actor *self, struct message *message) {
+    if (message->value != 0)
+        send(self->peer, self, 0, message->value - 1);
+    else
+        total = (uint64_t)(uintptr_t)self;
 }
 
-/* On the k-th CPU that we may use, if there is one. */
-static void take_cpu(uint32_t k) {
-    cpu_set_t allowed;
-    cpu_set_t one;
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    CPU_ZERO(&one);
-    for (uint32_t i = 0; i < CPU_SETSIZE; i++) {
-        if (CPU_ISSET(i, &allowed) && k-- == 0)
-            CPU_SET(i, &one);
+/* Each has a block of its own size, in the order of their addresses: nothing is packed better. */
+static void run_scaled(uint32_t count, bool is_random, uint64_t size, struct result *result) {
+    struct actor *actors = malloc(count * sizeof *actors);
+    uint32_t *order = malloc(count * sizeof *order);
+    check(actors != NULL && order != NULL, "scale: memory");
+    uint64_t random = 88172645463325252u;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    for (uint32_t i = count - 1; is_random && i > 0; i--) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        uint32_t other = (uint32_t)(random % (i + 1));
+        uint32_t swapped = order[i];
+        order[i] = order[other];
+        order[other] = swapped;
     }
-    if (CPU_COUNT(&one) == 1)
-        sched_setaffinity(0, sizeof one, &one);
-}
-
-static void ring(struct ringer *self) {
-    if (self->dwell != 0) {
-        uint64_t until = now_ns() + self->dwell;
-        while ((self->rings->rung_ns = now_ns()) < until) {
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        struct actor *actor = &actors[order[i]];
+        *actor = (struct actor){.behavior = scaled_hop, .peer = &actors[order[(i + 1) % count]]};
+        actor->tail = &actor->head;
     }
-    atomic_fetch_add_explicit(&self->rings->rung, 1, memory_order_release);
-    syscall(SYS_futex, &self->rings->rung, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static void hear(struct ringer *self, uint32_t times) {
-    while (atomic_load_explicit(&self->hears->rung, memory_order_acquire) < times)
-        syscall(SYS_futex, &self->hears->rung, FUTEX_WAIT_PRIVATE, times - 1, NULL, NULL, 0);
-    if (self->dwell != 0)
-        self->on_the_way += now_ns() - self->hears->rung_ns;
-}
-
-static void *answer(void *arg) {
-    struct ringer *self = arg;
-    take_cpu(self->cpu);
-    for (uint32_t i = 1; i <= self->size; i++) {
-        hear(self, i);
-        ring(self);
-    }
-    return NULL;
-}
-
-static void ring_bells(uint64_t size, uint64_t dwell, struct result *result) {
-    static struct bell bells[2];
-    struct ringer here = {&bells[0], &bells[1], size, 0, dwell, 0};
-    struct ringer there = {&bells[1], &bells[0], size, 1, dwell, 0};
-    pthread_t thread;
-    check(pthread_create(&thread, NULL, answer, &there) == 0, "futex: a thread starts");
-    take_cpu(here.cpu);
     double start = now();
-    for (uint32_t i = 1; i <= size; i++) {
-        ring(&here);
-        hear(&here, i);
-    }
+    send(&actors[order[0]], NULL, 0, size);
+    run();
     result->seconds = now() - start;
-    pthread_join(thread, NULL);
-    if (dwell != 0)
-        result->seconds = (double)(here.on_the_way + there.on_the_way) * 1e-9;
     result->ops = size;
-    check(bells[0].rung == size && bells[1].rung == size, "futex: every bell was rung");
+    check(total == (uint64_t)(uintptr_t)&actors[order[size % count]], "scale: where it ends");
+    free(order);
+    free(actors);
 }
 
-static void row_futex(uint64_t size, struct result *result) {
-    ring_bells(size, 0, result);
-}
+#define SCALED(name, count, is_random)                                                             \
+    static void row_##name(uint64_t size, struct result *result) {                                 \
+        run_scaled(count, is_random, size, result);                                                \
+    }
 
-static void row_futex_slept(uint64_t size, struct result *result) {
-    ring_bells(size, DWELL_NS, result);
-}
+SCALED(scale_2, 2, false)
+SCALED(scale_1k, 1000, false)
+SCALED(scale_1k_random, 1000, true)
+SCALED(scale_100k, 100000, false)
+SCALED(scale_100k_random, 100000, true)
+SCALED(scale_1m, 1000000, false)
+SCALED(scale_1m_random, 1000000, true)
 
 /* ---- the program ---- */
 
@@ -762,6 +703,13 @@ static const struct {
     {"foreign", row_foreign},
     {"foreign-2", row_foreign_2},
     {"futex", row_futex},
+    {"scale-2", row_scale_2},
+    {"scale-1k-index", row_scale_1k},
+    {"scale-1k-random", row_scale_1k_random},
+    {"scale-100k-index", row_scale_100k},
+    {"scale-100k-random", row_scale_100k_random},
+    {"scale-1m-index", row_scale_1m},
+    {"scale-1m-random", row_scale_1m_random},
     {"futex-slept", row_futex_slept},
 };
 

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module peer
+
+go 1.19

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorts one array with a tree of actors: each splits its part and gives what is less and what is
+ * more to an actor of its own. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+#define AT_ONCE 2048u /* numbers that are not split any more */
+
+enum { START, DONE };
+
+/* The actor's own: nobody else looks at these numbers until it is done. */
+struct part {
+    BENCH_APART uint64_t *numbers;
+    uint64_t count;
+    jzx_actor_id parent;
+    uint32_t missing; /* parts of this one that are not done */
+};
+
+static struct part *make_part(uint64_t *numbers, uint64_t count, jzx_actor_id parent) {
+    struct part *made = aligned_alloc(_Alignof(struct part), sizeof *made);
+    BENCH_CHECK(made != NULL);
+    *made = (struct part){.numbers = numbers, .count = count, .parent = parent};
+    return made;
+}
+
+/* Moves what is less to the front and returns how many that are. No branch depends on a number: no
+ * CPU could predict it. */
+static uint64_t gather_less(uint64_t *numbers, uint64_t count, uint64_t than) {
+    uint64_t gathered = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number = numbers[i];
+        numbers[i] = numbers[gathered];
+        numbers[gathered] = number;
+        gathered += number < than;
+    }
+    return gathered;
+}
+
+static uint64_t gather_equal(uint64_t *numbers, uint64_t count, uint64_t to) {
+    uint64_t gathered = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number = numbers[i];
+        numbers[i] = numbers[gathered];
+        numbers[gathered] = number;
+        gathered += number == to;
+    }
+    return gathered;
+}
+
+/* As qsort, without a call to compare: a few at a time by insertion, more by splitting. */
+static void sort_at_once(uint64_t *numbers, uint64_t count) {
+    while (count > 24) {
+        uint64_t a = numbers[0];
+        uint64_t b = numbers[count / 2];
+        uint64_t c = numbers[count - 1];
+        uint64_t middle = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+        uint64_t less = gather_less(numbers, count, middle);
+        uint64_t *more = numbers + less + gather_equal(numbers + less, count - less, middle);
+        uint64_t more_count = count - (uint64_t)(more - numbers);
+        sort_at_once(numbers, less);
+        numbers = more;
+        count = more_count;
+    }
+    for (uint64_t i = 1; i < count; i++) {
+        uint64_t number = numbers[i];
+        uint64_t place = i;
+        for (; place > 0 && numbers[place - 1] > number; place--)
+            numbers[place] = numbers[place - 1];
+        numbers[place] = number;
+    }
+}
+
+static jzx_behavior_result sort(jzx_context *ctx, const jzx_message *msg);
+
+static void give(jzx_context *ctx, uint64_t *numbers, uint64_t count) {
+    struct part *part = make_part(numbers, count, ctx->self);
+    bench_send(ctx, bench_spawn(ctx->loop, sort, part), START, 0);
+}
+
+/* What equals the middle is in its place then. */
+static void split(jzx_context *ctx, struct part *self) {
+    uint64_t middle = self->numbers[self->count / 2];
+    uint64_t less = gather_less(self->numbers, self->count, middle);
+    uint64_t *rest = self->numbers + less;
+    uint64_t rest_count = self->count - less;
+    uint64_t equal = gather_equal(rest, rest_count, middle);
+    self->missing = 2;
+    give(ctx, self->numbers, less);
+    give(ctx, rest + equal, rest_count - equal);
+}
+
+static jzx_behavior_result sort(jzx_context *ctx, const jzx_message *msg) {
+    struct part *self = ctx->state;
+    if (msg->tag == DONE) {
+        self->missing--;
+    } else if (self->count > AT_ONCE) {
+        split(ctx, self);
+    } else {
+        sort_at_once(self->numbers, self->count);
+    }
+    if (self->missing != 0)
+        return JZX_BEHAVIOR_OK;
+    bench_send(ctx, self->parent, DONE, 0);
+    free(self);
+    return JZX_BEHAVIOR_STOP;
+}
+
+static uint64_t *make_numbers(uint64_t count) {
+    uint64_t *numbers = malloc(count * sizeof *numbers);
+    BENCH_CHECK(numbers != NULL);
+    uint64_t random = 88172645463325252u;
+    for (uint64_t i = 0; i < count; i++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        numbers[i] = random;
+    }
+    return numbers;
+}
+
+/* What no order changes. */
+struct content {
+    uint64_t sum;
+    uint64_t mix;
+};
+
+static struct content content_of(const uint64_t *numbers, uint64_t count) {
+    struct content content = {0};
+    for (uint64_t i = 0; i < count; i++) {
+        content.sum += numbers[i];
+        content.mix ^= numbers[i];
+    }
+    return content;
+}
+
+static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    uint64_t *numbers = make_numbers(size);
+    struct content before = content_of(numbers, size);
+    struct bench_judge judge = {.missing = 1};
+    jzx_actor_id judge_id = bench_spawn(loop, bench_await, &judge);
+    jzx_actor_id id = bench_spawn(loop, sort, make_part(numbers, size, judge_id));
+    double start = bench_now();
+    bench_start(loop, id, START, 0);
+    bench_run_to_end(loop);
+    run->seconds = bench_now() - start;
+    run->ops = size;
+    struct content after = content_of(numbers, size);
+    BENCH_CHECK_EQUAL(after.sum, before.sum);
+    BENCH_CHECK_EQUAL(after.mix, before.mix);
+    for (uint64_t i = 1; i < size; i++)
+        BENCH_CHECK(numbers[i - 1] <= numbers[i]);
+    free(numbers);
+}
+
+const struct bench bench_quicksort = {
+    .name = "quicksort",
+    .op = "number",
+    .checked = "the order, the numbers",
+    .batch = "2",
+    .kind = BENCH_BOTH,
+    .run = run,
+    .size = 1000000,
+    .payload = 8,
+    .aim = -1,
+};

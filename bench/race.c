@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The race: our rows and those of the peers, side by side. Which peers there are is what
+ * `./jzx bench --peers` could build; which two are the best for a row shows a trial run of each. */
+#include "driver.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* So long a peer's run should take. Its size is ours or less. */
+#define PEER_SECONDS 0.25
+#define TRIAL_SHARE 20u
+
+/* What we want to reach: so many times the best peer's figure, with one worker and with two; 0: no
+ * aim. And the sizes that a row cannot do without. */
+static const struct heat {
+    const char *name;
+    double lead;
+    double lead_2;
+    bool is_fixed; /* a part of the size is another problem, or none */
+} heats[] = {
+    {"pingpong", 8, 8, false},  {"ring", 8, 8, false},       {"counting", 2, 2, false},
+    {"fanin", 2, 1.6, false},   {"big", 4, 4, false},        {"create", 6, 6, false},
+    {"forkjoin", 2, 2, false},  {"skynet", 6, 6, true},      {"fib", 4.5, 10, false},
+    {"chameneos", 6, 6, false}, {"memory", 3, 0, true},      {"philosophers", 0, 0, false},
+    {"buffer", 0, 0, false},    {"dictionary", 0, 0, false}, {"quicksort", 0, 0, true},
+    {"nqueens", 0, 0, true},    {"sieve", 0, 0, true},       {"chat", 0, 0, false},
+};
+
+#define HEAT_COUNT (sizeof heats / sizeof heats[0])
+
+const char *const peer_names[] = {"erlang", "go", "tokio", "caf", "boostfiber", NULL};
+
+static const struct heat *heat_of(const struct bench *bench) {
+    for (size_t i = 0; i < HEAT_COUNT; i++) {
+        if (strcmp(heats[i].name, bench->name) == 0)
+            return &heats[i];
+    }
+    return NULL;
+}
+
+bool is_in_race(const struct bench *bench, uint32_t workers) {
+    return heat_of(bench) != NULL && (workers == 1 || bench->kind == BENCH_BOTH);
+}
+
+double lead_wanted(const struct bench *bench, uint32_t workers) {
+    const struct heat *heat = heat_of(bench);
+    return heat == NULL ? 0 : workers == 1 ? heat->lead : workers == 2 ? heat->lead_2 : 0;
+}
+
+/* ---- the programs ---- */
+
+/* Beside the directory of this program: build/bench/jzx_bench, build/peers/go/prog. */
+void peer_path(char *path, size_t size, const char *peer) {
+    char own[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    BENCH_CHECK(len > 0);
+    own[len] = '\0';
+    for (unsigned i = 0; i < 2; i++) {
+        char *slash = strrchr(own, '/');
+        BENCH_CHECK(slash != NULL);
+        *slash = '\0';
+    }
+    int written = snprintf(path, size, "%s/peers/%s/prog", own, peer);
+    BENCH_CHECK(written > 0 && (size_t)written < size);
+}
+
+bool peer_exists(const char *peer) {
+    char path[PATH_MAX];
+    peer_path(path, sizeof path, peer);
+    return access(path, X_OK) == 0;
+}
+
+/* ---- who runs ---- */
+
+/* The size at which a run of this peer takes about PEER_SECONDS. */
+static uint64_t size_for(const struct heat *heat, uint64_t trial, double seconds, uint64_t ours) {
+    if (heat->is_fixed || seconds <= 0)
+        return ours;
+    double size = (double)trial * PEER_SECONDS / seconds;
+    return size >= (double)ours ? ours : size < 1 ? 1 : (uint64_t)size;
+}
+
+struct candidate {
+    struct setup setup;
+    double figure;
+};
+
+/* One run of a peer that is not counted. False if it has no such row, or fails. */
+static bool try_peer(const struct bench *bench, const struct setup *ours, const char *peer,
+                     struct candidate *candidate) {
+    const struct heat *heat = heat_of(bench);
+    struct bench_run run = {0};
+    candidate->setup = *ours;
+    candidate->setup.peer = peer;
+    if (!heat->is_fixed && ours->size >= TRIAL_SHARE)
+        candidate->setup.size = ours->size / TRIAL_SHARE;
+    if (!peer_exists(peer) || !run_once(bench, &candidate->setup, &run))
+        return false;
+    candidate->figure = figure_of(bench, &run);
+    candidate->setup.size = size_for(heat, candidate->setup.size, run.seconds, ours->size);
+    return true;
+}
+
+/* Puts a candidate in its place, best first. */
+static void rank(struct candidate *ranked, unsigned count, struct candidate candidate) {
+    unsigned place = count;
+    while (place > 0 && ranked[place - 1].figure > candidate.figure) {
+        ranked[place] = ranked[place - 1];
+        place--;
+    }
+    ranked[place] = candidate;
+}
+
+void choose_peers(const struct options *options, struct measured *measured) {
+    struct candidate ranked[SIDES_MAX];
+    unsigned count = 0;
+    const struct setup ours = measured->sides[0].setup;
+    for (const char *const *peer = peer_names; *peer != NULL; peer++) {
+        struct candidate candidate;
+        if (try_peer(measured->bench, &ours, *peer, &candidate))
+            rank(ranked, count++, candidate);
+    }
+    if (!options->every_peer && count > PEERS_BEST)
+        count = PEERS_BEST;
+    for (unsigned i = 0; i < count; i++)
+        measured->sides[measured->count++].setup = ranked[i].setup;
+}
+
+/* ---- verdicts ---- */
+
+/* The side with the best figure of those that are not ours, or 0. */
+unsigned best_peer(const struct measured *measured) {
+    unsigned best = 0;
+    for (unsigned i = 1; i < measured->count; i++) {
+        if (best == 0 || measured->sides[i].figure.median < measured->sides[best].figure.median)
+            best = i;
+    }
+    return best;
+}
+
+bool keeps_lead(const struct measured *measured) {
+    double wanted = lead_wanted(measured->bench, measured->sides[0].setup.workers);
+    unsigned best = best_peer(measured);
+    return best == 0 || measured->sides[best].ratio.median >= wanted;
+}
