@@ -15,10 +15,14 @@ build_go() {
         GOFLAGS=-mod=mod GOPROXY=off go build -o "$1/prog" .
 }
 
+# In a copy: cargo writes beside its sources. The flags are in .cargo/config.toml and Cargo.toml.
 build_tokio() {
-    RUSTFLAGS="-C target-cpu=native" CARGO_TARGET_DIR="$1/target" \
-        cargo build --release --offline
-    cp "$1/target/release/peerbench-tokio" "$1/prog"
+    rm -rf "$1/tree"
+    cp -r . "$1/tree"
+    cd "$1/tree"
+    unset RUSTFLAGS
+    cargo build --release --offline --target-dir "$1/target"
+    cp "$1/target/release/peer-tokio" "$1/prog"
 }
 
 build_caf() {
@@ -26,8 +30,8 @@ build_caf() {
 }
 
 build_boostfiber() {
-    g++ -O3 -march=native -std=c++17 -DNDEBUG ./*.cpp -o "$1/prog" -lboost_fiber -lboost_context \
-        -pthread -Wl,-z,now
+    g++ -O3 -march=native -std=c++17 -DNDEBUG ./*.cpp -o "$1/prog" -l:libboost_fiber.a \
+        -l:libboost_context.a -pthread -Wl,-z,now
 }
 
 build_libuv() {

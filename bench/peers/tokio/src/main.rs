@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//! Tokio's side of the race: a task with its channel per actor. See ../../README.md.
+mod common;
+mod messages;
+mod meeting;
+mod parallel;
+mod servers;
+mod spawning;
+
+use common::Outcome;
+use tokio::runtime::{Builder, Runtime};
+
+fn runtime(workers: usize) -> Runtime {
+    let mut builder = match workers {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    if workers > 1 {
+        builder.worker_threads(workers);
+    }
+    builder.build().unwrap()
+}
+
+async fn run(row: String, size: u64) -> Outcome {
+    match row.as_str() {
+        "pingpong" => messages::pingpong(size).await,
+        "ring" => messages::ring(size).await,
+        "counting" => messages::counting(1, size).await,
+        "fanin" => messages::counting(100, size).await,
+        "forkjoin" => messages::forkjoin(size).await,
+        "big" => messages::big(size).await,
+        "create" => spawning::create(size).await,
+        "skynet" => spawning::skynet(size).await,
+        "fib" => spawning::fib(size).await,
+        "memory" => spawning::memory(size).await,
+        "chameneos" => meeting::chameneos(size).await,
+        "philosophers" => meeting::philosophers(size).await,
+        "buffer" => servers::buffer(size).await,
+        "dictionary" => servers::dictionary(size).await,
+        "chat" => servers::chat(size).await,
+        "quicksort" => parallel::quicksort(size as usize).await,
+        "nqueens" => parallel::nqueens(size as u32).await,
+        "sieve" => parallel::sieve(size).await,
+        _ => std::process::exit(3),
+    }
+}
+
+fn main() {
+    // Every failed check panics: one line, and exit code 1 instead of an abort.
+    std::panic::set_hook(Box::new(|info| {
+        eprintln!("{}", info.to_string().replace('\n', " "));
+        std::process::exit(1);
+    }));
+    let args: Vec<String> = std::env::args().collect();
+    let number = |i: usize| args.get(i).and_then(|s| s.parse::<u64>().ok()).filter(|n| *n > 0);
+    let (size, workers) = match (args.len(), number(2), number(3)) {
+        (4, Some(size), Some(workers)) => (size, workers as usize),
+        _ => {
+            eprintln!("usage: peer-tokio ROW SIZE WORKERS");
+            std::process::exit(2);
+        }
+    };
+    let row = args[1].clone();
+    // In a task of its own: the task of block_on is slower to wake than others.
+    let outcome = runtime(workers).block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
+    println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
+    std::process::exit(0);
+}
