@@ -397,9 +397,10 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
 static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
     uint64_t crossing =
         me->crossed_in_tick * (uint64_t)JZX__CROSS_NS + me->wakes_in_tick * (uint64_t)JZX__WAKE_NS;
+    uint64_t most = elapsed > crossing ? elapsed - crossing : 0;
     uint64_t own = elapsed > 2 * crossing ? elapsed - 2 * crossing : 0;
-    if (own < JZX__LIGHT_NS) {
-        task->heat = crossing == 0 ? 0 : task->heat;
+    if (most < JZX__LIGHT_NS) {
+        task->heat = 0; /* also if it crosses in every message, or it would be heavy for ever */
     } else if (own > JZX__HEAVY_NS && task->heat < JZX__HEAVY) {
         task->heat++;
         task->stays = 0;                       /* it was moved as one of the light ones */

@@ -379,6 +379,24 @@ JZX_TEST(a_task_that_is_slow_because_it_sends_to_other_workers_is_not_heavy) {
     rig_close();
 }
 
+static void send_one_across(struct jzx__task *task) {
+    rig_worker()->crossed_in_tick++;
+    take_time(task, load.cost_ns['h' - 'a']);
+}
+
+/* Or it would stay apart from those it talks to: heavy tasks are not gathered. */
+JZX_TEST(a_task_that_sends_across_in_every_message_does_not_stay_heavy, "E6") {
+    load_open(2, 1000);
+    rig_worker()->tick_every = 1;
+    rig.on_turn = send_one_across;
+    for (uint32_t i = 0; i < JZX__HEAVY; i++)
+        run_h(10 * JZX__HEAVY_NS); /* the machine held it up */
+    JZX_EXPECT(jzx__task_is_heavy(rig_task('h')));
+    run_h(2 * JZX__CROSS_NS);
+    JZX_EXPECT(!jzx__task_is_heavy(rig_task('h')));
+    rig_close();
+}
+
 JZX_TEST(a_ranked_task_may_be_heavy_and_stays_in_its_queue, "E6") {
     load_open(2, 10 * JZX__HEAVY_NS);
     set_rank("c", JZX__CRITICAL);
