@@ -120,6 +120,9 @@ bool peer_exists(const char *peer);
 /* Adds the sides of the peers, the fastest first. */
 void choose_peers(const struct options *options, struct measured *measured);
 
+/* The figures of peers that cannot be run here, measured once: ", recorded: libdill 69.3". */
+void print_recorded(FILE *out, const struct bench *bench, uint32_t workers);
+
 /* How many times the best peer's figure must be ours, 0: not asked; and whether it is. */
 double lead_wanted(const struct bench *bench, uint32_t workers);
 bool keeps_lead(const struct measured *measured);

@@ -144,3 +144,25 @@ bool keeps_lead(const struct measured *measured) {
     unsigned best = best_peer(measured);
     return best == 0 || measured->sides[best].ratio.median >= wanted;
 }
+
+/* ---- peers that are in no package ---- */
+
+void print_recorded(FILE *out, const struct bench *bench, uint32_t workers) {
+    const char *separator = "; recorded: ";
+    char line[256];
+    FILE *file = fopen(BENCH_RECORDED, "r");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char row[32];
+        char peer[32];
+        unsigned count;
+        double figure;
+        if (sscanf(line, "%31s %u %31s %lf", row, &count, peer, &figure) == 4 &&
+            strcmp(row, bench->name) == 0 && count == workers) {
+            fprintf(out, "%s%s %.0f", separator, peer, figure);
+            separator = ", ";
+        }
+    }
+    fclose(file);
+}

@@ -321,7 +321,10 @@ static void print_peers_row(FILE *out, const struct measured *measured) {
                                    : "MISS",
             cap_of(bench), bench->batch);
     free(peers);
-    print_operation(out, measured);
+    fprintf(out, "%s", bench->op);
+    print_recorded(out, bench, workers);
+    print_shows(out, bench);
+    fputc('\n', out);
 }
 
 void print_row(FILE *out, const struct options *options, const struct measured *measured) {
