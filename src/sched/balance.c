@@ -8,7 +8,7 @@
  *       only for a moment: half of its queue, oldest first. Woken tasks only if their messages are
  *       worth crossing. Only while a worker is idle and a CPU is free for it.
  *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
- *       ready, however short the waits; then it waits 4 times as long, or 64 times if that did not
+ *       ready, however short the waits; then it waits 4 times as long, or 16 times if that did not
  *       pay; at most 256 ms.
  *   B3  reclaim: what nobody took for RECLAIM_NS comes back.
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
@@ -33,7 +33,7 @@
 #define EXPLORE_MIN_NS 1000000u
 #define EXPLORE_MAX_NS 256000000u
 #define EXPLORE_JUDGED_NS 4000000u
-#define EXPLORE_FAILED 64u /* times as long until the next one */
+#define EXPLORE_FAILED 4u /* times as long as otherwise until the next one */
 #define LONG_SLEEP_NS 20000000u
 #define WINDOW_NS 1000000u
 #define WINDOW_MSGS 1024u
