@@ -199,7 +199,7 @@ static void doer_run(struct doer *doer, uint32_t worker) {
     run(loop);
     jzx_stats stats = fixture_stats(loop);
     JZX_EXPECT_EQ(stats.waiting, 0);
-    JZX_EXPECT_EQ(stats.handovers >= 1, doer->stalls);
+    JZX_EXPECT(stats.handovers >= 1 || !doer->stalls); /* a busy machine may stall others, too */
     JZX_EXPECT_EQ(doer->cleanups, 1);
     JZX_EXPECT_EQ(doer->victim_reason, JZX_EXIT_KILLED);
     JZX_EXPECT_EQ(freed, 3);
