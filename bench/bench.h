@@ -9,6 +9,8 @@
 #ifndef JZX_BENCH_H
 #define JZX_BENCH_H
 
+#include "order.h"
+
 #include <jzx/jzx.h>
 
 #include <stdbool.h>

@@ -27,16 +27,9 @@ struct room {
 static struct client clients[CLIENTS];
 static struct room rooms[ROOMS];
 
-static uint32_t random_of(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (uint32_t)(*state >> 32);
-}
-
 static void take_turn(jzx_context *ctx, struct client *self) {
     self->turns_left--;
-    if (random_of(&self->random) % WORK_SHARE == 0)
+    if (bench_random(&self->random) % WORK_SHARE == 0)
         self->result = bench_work(self->result, WORK_STEPS);
     bench_send(ctx, self->room, POST, 0);
 }

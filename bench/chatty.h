@@ -21,14 +21,6 @@ struct chatter {
     jzx_actor_id judge;
 };
 
-/* The generator of the floor. */
-static inline uint32_t chat_random(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (uint32_t)(*state >> 32);
-}
-
 /* Sets up number i of a group. */
 static inline struct chatter chat_member(const jzx_actor_id *group, unsigned i, uint64_t pings,
                                          jzx_actor_id judge) {
@@ -47,7 +39,7 @@ static inline jzx_behavior_result chat(jzx_context *ctx, const jzx_message *msg)
         self->answered++;
     if (self->left != 0) {
         self->left--;
-        bench_send(ctx, self->group[chat_random(&self->random) % CHAT_ACTORS], CHAT_PING, 0);
+        bench_send(ctx, self->group[bench_random(&self->random) % CHAT_ACTORS], CHAT_PING, 0);
     } else {
         bench_send(ctx, self->judge, CHAT_DONE, 0);
     }

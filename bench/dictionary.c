@@ -59,13 +59,6 @@ static jzx_behavior_result look_up(jzx_context *ctx, const jzx_message *msg) {
     return --self->left == 0 ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
-static uint32_t random_of(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (uint32_t)(*state >> 32);
-}
-
 static jzx_behavior_result ask(jzx_context *ctx, const jzx_message *msg) {
     struct asker *self = ctx->state;
     if (msg->tag == ANSWER) {
@@ -75,7 +68,7 @@ static jzx_behavior_result ask(jzx_context *ctx, const jzx_message *msg) {
     if (self->left == 0)
         return JZX_BEHAVIOR_STOP;
     self->left--;
-    uint32_t random = random_of(&self->random);
+    uint32_t random = bench_random(&self->random);
     self->key = random % KEYS;
     uint32_t tag = random / KEYS % 10 == 0 ? WRITE : READ;
     struct entry asked = {.key = self->key, .value = tag == WRITE ? self->key : 0};

@@ -65,8 +65,9 @@ struct setup {
     uint32_t workers;
     jzx_balance balance;
     uint64_t size;
-    int cpu;   /* ANY_CPU: all that we may use */
-    bool dump; /* print what the loop says of itself at the end */
+    int cpu;      /* ANY_CPU: all that we may use */
+    bool may_pin; /* our threads, if the row asks for a gain */
+    bool dump;    /* print what the loop says of itself at the end */
 };
 
 struct side {

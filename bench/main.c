@@ -12,6 +12,7 @@ static void profile(const struct options *options) {
                               .balance = options->balance,
                               .size = size_of(*bench, options),
                               .cpu = ANY_CPU,
+                              .may_pin = true,
                               .dump = options->workers > 1};
         run_here(*bench, &setup, &run);
         printf("%s: %llu operations in %.3f s\n", (*bench)->name, (unsigned long long)run.ops,

@@ -45,7 +45,8 @@ void run_here(const struct bench *bench, const struct setup *setup, struct bench
         config = *bench->config;
     config.workers = setup->workers;
     config.balance = setup->balance;
-    if (bench->speedup_min > 0 && setup->workers > 1 && setup->workers <= bench_cpus())
+    if (setup->may_pin && bench->speedup_min > 0 && setup->workers > 1 &&
+        setup->workers <= bench_cpus())
         config.pin_threads = true; /* a core each: what the system's scheduler does is not asked */
     config.log.level = JZX_LOG_ERROR; /* stalls are counted, and shown with the row */
     jzx_loop *loop = jzx_loop_create(&config);
@@ -231,7 +232,8 @@ static void set_sides(struct measured *measured, const struct options *options) 
     struct setup setup = {.workers = options->workers,
                           .balance = options->balance,
                           .size = size_of(bench, options),
-                          .cpu = options->mode == MODE_FLOOR ? options->cpu : ANY_CPU};
+                          .cpu = options->mode == MODE_FLOOR ? options->cpu : ANY_CPU,
+                          .may_pin = options->mode != MODE_PEERS}; /* the peers do not */
     if (options->mode == MODE_BALANCE) {
         for (setup.balance = JZX_BALANCE_ADAPTIVE; setup.balance < JZX_BALANCE_NONE;
              setup.balance++)

@@ -109,13 +109,9 @@ static jzx_behavior_result sort(jzx_context *ctx, const jzx_message *msg) {
 static uint64_t *make_numbers(uint64_t count) {
     uint64_t *numbers = malloc(count * sizeof *numbers);
     BENCH_CHECK(numbers != NULL);
-    uint64_t random = 88172645463325252u;
-    for (uint64_t i = 0; i < count; i++) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        numbers[i] = random;
-    }
+    uint64_t random = BENCH_SEED;
+    for (uint64_t i = 0; i < count; i++)
+        numbers[i] = bench_random_64(&random);
     return numbers;
 }
 

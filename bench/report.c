@@ -74,7 +74,8 @@ static void print_runs(FILE *out, const struct options *options) {
     if (options->mode == MODE_FLOOR)
         fprintf(out, "CPU %d", options->cpu);
     else
-        fprintf(out, "%u CPUs, pinned if a gain is asked for", bench_cpus());
+        fprintf(out, "%u CPUs%s", bench_cpus(),
+                options->mode == MODE_PEERS ? "" : ", pinned if a gain is asked for");
     fprintf(out, ", cold, checked; %smedian [quartiles]\n",
             options->small ? "small, so the figures mean nothing; " : "");
 }

@@ -28,30 +28,12 @@ static jzx_behavior_result meet(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_OK;
 }
 
-/* 0 to count - 1, shuffled as the floor does it. */
-static uint32_t *make_order(uint32_t count, bool is_random) {
-    uint32_t *order = malloc(count * sizeof *order);
-    BENCH_CHECK(order != NULL);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    uint64_t random = 88172645463325252u;
-    for (uint32_t i = count - 1; is_random && i > 0; i--) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        uint32_t other = (uint32_t)(random % (i + 1));
-        uint32_t swapped = order[i];
-        order[i] = order[other];
-        order[other] = swapped;
-    }
-    return order;
-}
-
 static void run(jzx_loop *loop, uint32_t count, bool is_random, uint64_t size,
                 struct bench_run *run) {
-    uint32_t *order = make_order(count, is_random);
+    uint32_t *order = malloc(count * sizeof *order);
     jzx_actor_id *ids = malloc(count * sizeof *ids);
-    BENCH_CHECK(ids != NULL);
+    BENCH_CHECK(order != NULL && ids != NULL);
+    bench_order(order, count, is_random);
     for (uint32_t i = 0; i < count; i++)
         ids[i] = bench_spawn(loop, meet, NULL);
     for (uint32_t i = 0; i < count; i++)

@@ -55,7 +55,7 @@ static bool something_is_in_sight(const struct jzx__worker *me) {
     return false;
 }
 
-/* A look takes about 2 us. */
+/* One look: a few microseconds, by the length of a pause. */
 static bool look(const struct jzx__worker *me) {
     for (uint32_t i = 0; i < me->sched->spin_peeks; i++) {
         if (something_is_in_sight(me))
@@ -65,9 +65,9 @@ static bool look(const struct jzx__worker *me) {
     return false;
 }
 
-/* Looks around for about 30 us before it sleeps: who is busy notices within a few ticks that
- * somebody is idle, and waking costs both more than this. At most one worker at a time, and none
- * beyond the CPUs (K6). True if it saw something. */
+/* Looks around for some ten microseconds before it sleeps: who is busy notices within a few ticks
+ * that somebody is idle, and waking costs both more than this. At most one worker at a time, and
+ * none beyond the CPUs (K6). True if it saw something. */
 static bool spin(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
     uint32_t nobody = 0;

@@ -85,6 +85,44 @@ JZX_TEST(while_one_worker_looks_around_another_sleeps_at_once, "X10") {
     idle_close();
 }
 
+JZX_TEST(beyond_the_cpus_nobody_looks_around, "X10") {
+    idle_open();
+    jzx__atomic_store_relaxed(&rig.sched.active, 3u); /* two others are busy on two CPUs */
+    idle_until_woken();
+    JZX_EXPECT_EQ(yields, 0);
+    JZX_EXPECT_EQ(parked(), 1);
+    idle_close();
+}
+
+/* Worker 1 has announced that it sleeps, and nobody is awake. */
+static bool wakes_sleeper(bool is_submit) {
+    struct jzx__parker *parker = &rig.sched.workers[1]->parker;
+    jzx__parker_announce(parker, JZX__SLEEPS_ON_FUTEX);
+    jzx__atomic_store_relaxed(&rig.sched.active, 0u);
+    if (is_submit) {
+        rig_task('a')->holds = true;
+        jzx__sched_submit(&rig.sched, rig_task('a'));
+    } else {
+        JZX_EXPECT(jzx__sched_wake_one(&rig.sched));
+    }
+    bool woken = jzx__atomic_load_relaxed(&parker->state) == JZX__AWAKE;
+    jzx__parker_cancel(parker);
+    return woken;
+}
+
+JZX_TEST(an_offer_is_left_to_a_worker_that_looks_around_but_not_what_comes_from_outside, "X10") {
+    for (uint32_t spinners = 0; spinners < 2; spinners++) {
+        idle_open();
+        rig.sched.global_max = 4;
+        jzx__atomic_store_relaxed(&rig.sched.spinners, spinners);
+        JZX_EXPECT_EQ(wakes_sleeper(false), spinners == 0);
+        JZX_EXPECT(wakes_sleeper(true));
+        jzx__atomic_store_relaxed(&rig.sched.active, 1u);
+        jzx__atomic_store_relaxed(&rig.sched.spinners, 0u);
+        idle_close();
+    }
+}
+
 JZX_TEST(on_one_cpu_nobody_looks_around, "X10") {
     idle_open();
     rig.sched.cpu_count = 1;

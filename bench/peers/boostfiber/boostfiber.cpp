@@ -84,8 +84,10 @@ uint64_t seed_of(uint64_t i) {
 }
 
 uint64_t work(uint64_t x, int n) {
-    for (int i = 0; i < n; ++i)
+    for (int i = 0; i < n; ++i) {
         x = x * 6364136223846793005u + 1442695040888963407u;
+        asm volatile("" : "+r"(x)); // a step at a time
+    }
     return x;
 }
 

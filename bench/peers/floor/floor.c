@@ -5,6 +5,8 @@
  * promises cost. */
 #include "floor.h"
 
+#include "../../order.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -643,18 +645,7 @@ static void run_scaled(uint32_t count, bool is_random, uint64_t size, struct res
     struct actor *actors = malloc(count * sizeof *actors);
     uint32_t *order = malloc(count * sizeof *order);
     check(actors != NULL && order != NULL, "scale: memory");
-    uint64_t random = 88172645463325252u;
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    for (uint32_t i = count - 1; is_random && i > 0; i--) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        uint32_t other = (uint32_t)(random % (i + 1));
-        uint32_t swapped = order[i];
-        order[i] = order[other];
-        order[other] = swapped;
-    }
+    bench_order(order, count, is_random);
     for (uint32_t i = 0; i < count; i++) {
         struct actor *actor = &actors[order[i]];
         *actor = (struct actor){.behavior = scaled_hop, .peer = &actors[order[(i + 1) % count]]};
