@@ -202,6 +202,20 @@ JZX_TEST(a_low_task_runs_beside_critical_ones_that_are_always_ready, "E6") {
     rig_close();
 }
 
+/* W8 is about time, not about turns: short ones that are overdue run one after another for a tick. */
+JZX_TEST(short_tasks_that_are_overdue_run_in_a_row, "E6") {
+    load_open(1, TURN_NS);
+    for (char name = 'l'; name <= 'u'; name++)
+        load.cost_ns[name - 'a'] = JZX__TICK_NS / 40;
+    set_rank("abc", JZX__CRITICAL);
+    set_rank("lmnopqrstu", JZX__LOW);
+    be_greedy("abc");
+    ready("abclmnopqrstu");
+    time_until('l', 10 * JZX__FENCE_NS);
+    assert_string_equal(rig_run_on(9), "mnopqrstu");
+    rig_close();
+}
+
 JZX_TEST(a_normal_task_runs_beside_high_ones_that_are_always_ready, "E6") {
     load_open(1, TURN_NS);
     set_rank("abc", JZX__HIGH);
