@@ -202,7 +202,7 @@ JZX_TEST(a_low_task_runs_beside_critical_ones_that_are_always_ready, "E6") {
     rig_close();
 }
 
-/* W8 is about time, not about turns: short ones that are overdue run one after another for a tick. */
+/* W8 is about time, not turns: short ones that are overdue run one after another for a tick. */
 JZX_TEST(short_tasks_that_are_overdue_run_in_a_row, "E6") {
     load_open(1, TURN_NS);
     for (char name = 'l'; name <= 'u'; name++)
