@@ -92,20 +92,14 @@ JZX_INLINE bool is_easy(const struct jzx__worker *me, struct jzx__actor *actor) 
 JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id to,
                           jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
-    copy_short(message->payload, data, len); /* first: it branches, and what follows does not */
     jzx__task_append(&actor->task, &message->node, 1);
     jzx__node_init_plain(&message->node, jzx_id_generation(to));
     message->sender = from;
     message->tag = tag;
     message->len = (uint32_t)len;
     me->pass_accepted++;
+    copy_short(message->payload, data, len);
     jzx__worker_ready_plain(me, &actor->task);
-}
-
-JZX_INLINE bool args_are_easy(const struct jzx_loop *loop, const void *data, size_t len,
-                              uint32_t tag) {
-    return loop != NULL && tag < JZX_TAG_RESERVED && len <= JZX_MSG_INLINE &&
-           (len == 0 || data != NULL);
 }
 
 /* For a caller that has opened the bracket: this closes it. */
@@ -115,13 +109,20 @@ static JZX_COLD jzx_err send_entered(struct jzx_loop *loop, jzx_actor_id to, jzx
     return send_any(loop, to, from, data, len, tag);
 }
 
-/* On a thread that may have lost its worker. A send by a callback of the runtime, inside the
- * bracket already, is rare. */
-static __attribute__((noinline)) jzx_err send_guarded(jzx_loop *loop, jzx_actor_id to,
-                                                      jzx_actor_id from, const void *data,
-                                                      size_t len, uint32_t tag) {
+/* The common case makes no call but the last, so that it needs little stack: it decides everything
+ * before it changes anything, and leaves the rest to send_any. A callback of the runtime is inside
+ * the bracket already; that is rare. */
+jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
+                 uint32_t tag) {
     struct jzx__seat *seat = jzx__seat_of_thread;
-    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || !args_are_easy(loop, data, len, tag)))
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat)))
+        return send_any(loop, to, from, data, len, tag);
+    /* One by one: gcc computes the whole of `a || b` before it branches. */
+    if (JZX_UNLIKELY(loop == NULL))
+        return send_any(loop, to, from, data, len, tag);
+    if (JZX_UNLIKELY(tag >= JZX_TAG_RESERVED))
+        return send_any(loop, to, from, data, len, tag);
+    if (JZX_UNLIKELY(len > JZX_MSG_INLINE || (len != 0 && data == NULL)))
         return send_any(loop, to, from, data, len, tag);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (JZX_UNLIKELY(actor == NULL))
@@ -131,23 +132,6 @@ static __attribute__((noinline)) jzx_err send_guarded(jzx_loop *loop, jzx_actor_
         return send_entered(loop, to, from, data, len, tag);
     send_easy(me, actor, to, from, data, len, tag);
     jzx__seat_leave(seat, 0);
-    return JZX_OK;
-}
-
-/* The common cases make no call but the last, so that they need no stack: they decide everything
- * before they change anything, and leave the rest to send_any. On the only worker of a loop there
- * is no bracket. */
-jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data, size_t len,
-                 uint32_t tag) {
-    struct jzx__worker *me = jzx__alone_of_thread;
-    if (me == NULL)
-        return send_guarded(loop, to, from, data, len, tag);
-    if (JZX_UNLIKELY(!args_are_easy(loop, data, len, tag)))
-        return send_any(loop, to, from, data, len, tag);
-    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
-    if (JZX_UNLIKELY(actor == NULL || !is_easy(me, actor)))
-        return send_any(loop, to, from, data, len, tag);
-    send_easy(me, actor, to, from, data, len, tag);
     return JZX_OK;
 }
 

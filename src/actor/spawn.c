@@ -226,11 +226,22 @@ static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *o
     return err;
 }
 
+/* The last eight bytes of the options, from on_full on. */
+static inline uint64_t tail_of(const jzx_spawn_opts *opts) {
+    uint64_t tail;
+    _Static_assert(sizeof *opts - offsetof(jzx_spawn_opts, on_full) == sizeof tail, "one word");
+    memcpy(&tail, &opts->on_full, sizeof tail);
+    return tail;
+}
+
 /* Valid options that ask for nothing beyond the 128 bytes of the slot. */
 static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
+    const jzx_spawn_opts extra = {.on_full = (jzx_on_full)UINT32_MAX,
+                                  .place = UINT16_MAX,
+                                  .priority = UINT8_MAX,
+                                  .account = true}; /* all of the tail but daemon */
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
-                       opts->stash_cap | (uintptr_t)opts->on_full | opts->priority | opts->place |
-                       opts->account;
+                       opts->stash_cap | (tail_of(opts) & tail_of(&extra));
     return opts->size == sizeof *opts && extras == 0 && opts->behavior != NULL &&
            opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
@@ -239,12 +250,15 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
  * does. False if it is not the common case. */
 JZX_INLINE bool spawn_easy(struct jzx_loop *loop, struct jzx__worker *me,
                            const jzx_spawn_opts *opts, jzx_actor_id *id) {
-    if (JZX_UNLIKELY(me->sched != &loop->sched || jzx__slots_of(me)->count == 0 ||
-                     jzx__sched_stop_state(&loop->sched) != JZX__OPEN ||
-                     jzx__observer_is_set(&loop->observer)))
+    if (JZX_UNLIKELY(me == NULL || me->sched != &loop->sched))
         return false;
     struct jzx__slot_cache *slots = jzx__slots_of(me);
-    struct jzx__actor *slot = slots->slots[--slots->count];
+    uint32_t count = slots->count;
+    if (JZX_UNLIKELY(count == 0 || jzx__sched_stop_state(&loop->sched) != JZX__OPEN ||
+                     jzx__observer_is_set(&loop->observer)))
+        return false;
+    slots->count = count - 1;
+    struct jzx__actor *slot = slots->slots[count - 1];
     fill_slot(loop, slot, opts, NULL, JZX_ACTOR_RUNNING, 0);
     jzx__worker_count_spawned(me, opts->daemon);
     jzx_actor_id made = open_slot(slot, jzx__worker_word(me), 0);
@@ -253,23 +267,12 @@ JZX_INLINE bool spawn_easy(struct jzx_loop *loop, struct jzx__worker *me,
     return true;
 }
 
-/* The same on a thread that may have lost its worker. */
-static jzx_err spawn_guarded(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) {
-    struct jzx__seat *seat = jzx__seat_of_thread;
-    if (jzx__seat_is_inside(seat) || loop == NULL || opts == NULL || !opts_are_plain(opts))
-        return spawn_any(loop, opts, id);
-    struct jzx__worker *me = jzx__seat_enter(seat);
-    bool made = me != NULL && spawn_easy(loop, me, opts, id);
-    jzx__seat_leave(seat, 0);
-    return made ? JZX_OK : spawn_any(loop, opts, id);
-}
-
 jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) {
-    struct jzx__worker *me = jzx__alone_of_thread;
-    if (me == NULL)
-        return spawn_guarded(loop, opts, id);
-    if (JZX_UNLIKELY(loop == NULL || opts == NULL || !opts_are_plain(opts)) ||
-        !spawn_easy(loop, me, opts, id))
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || loop == NULL || opts == NULL ||
+                     !opts_are_plain(opts)))
         return spawn_any(loop, opts, id);
-    return JZX_OK;
+    bool made = spawn_easy(loop, jzx__seat_enter(seat), opts, id);
+    jzx__seat_leave(seat, 0);
+    return JZX_LIKELY(made) ? JZX_OK : spawn_any(loop, opts, id);
 }

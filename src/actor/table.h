@@ -44,7 +44,7 @@ void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table
 /* The slot of an index below minted. */
 static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {
     uint64_t place = (uint64_t)index + JZX__TABLE_FIRST;
-    size_t high = 63u ^ (size_t)__builtin_clzll(place);
+    unsigned high = 63u ^ (unsigned)__builtin_clzll(place);
     /* relaxed: written before minted was raised past this index; who read that may read this
      * (T1) */
     uintptr_t origin = jzx__atomic_load_relaxed(&table->origins[high]);

@@ -191,20 +191,20 @@ static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, u
     return true;
 }
 
-/* One turn of a task. guarded: somebody may take the worker away while user code runs, so that runs
- * outside the bracket. False if the worker was lost. */
-JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, struct jzx__turn *turn,
-                             bool guarded) {
+/* One turn of a task, as jzx__worker_pass wants it; ctx is the turn of the pass. Somebody may take
+ * the worker away while user code runs, so that runs outside the bracket. False if the worker was
+ * lost. */
+JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
+    struct jzx__turn *turn = ctx;
     struct jzx__seat *seat = JZX_CONTAINER_OF(turn, struct jzx__seat, turn);
     struct jzx__actor *actor = jzx__actor_of(task);
-    uint32_t left = me->sched->msgs_per_turn;
     /* release: pairs with the acquire of dumps and the watchdog, which look at the task's words */
     jzx__atomic_store_release(&seat->task, task);
     turn->ctx.state = task->arg;
     turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
         if (JZX_UNLIKELY(needs_attention(actor))) {
-            enum fate fate = attend(me, turn, left != me->sched->msgs_per_turn);
+            enum fate fate = attend(me, turn, me->budget.left != me->full_budget.left);
             if (fate != GOES_ON)
                 return fate != LOST;
         }
@@ -219,11 +219,10 @@ JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, str
             }
             continue;
         }
-        if (JZX_UNLIKELY(left == 0 || (me->turn_flags & JZX__TURN_OVER) != 0)) {
+        if (JZX_UNLIKELY(--me->budget.left == 0)) {
             jzx__worker_requeue_any(me, task);
             return true;
         }
-        left--;
         me->pass_handled++;
         jzx__task_pop(task, node);
         struct jzx__message *message = jzx__message_of(node);
@@ -232,10 +231,9 @@ JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, str
         turn->current = message;
         /* relaxed: for dumps and the watchdog */
         jzx__atomic_store_relaxed(&seat->tag, message->tag);
-        if (guarded)
-            jzx__seat_leave(seat, 0);
+        jzx__seat_leave(seat, 0);
         jzx_behavior_result result = behavior(&turn->ctx, &view);
-        if (guarded && JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
+        if (JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
             turn->result = result;
             return lose(me, turn) != LOST;
         }
@@ -254,31 +252,11 @@ JZX_INLINE bool run_any_turn(struct jzx__worker *me, struct jzx__task *task, str
     }
 }
 
-/* As jzx__worker_pass wants it; ctx is the turn of the pass. */
-JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
-    return run_any_turn(me, task, ctx, true);
-}
-
-/* The same on the only worker of a loop, which nobody takes away. */
-JZX_INLINE bool run_turn_alone(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
-    return run_any_turn(me, task, ctx, false);
-}
-
 enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn *turn = (void *)seat->turn;
     *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = seat};
-    enum jzx__pass_result result;
-    if (me->sched->worker_count == 1) {
-        struct jzx__worker *outer = jzx__alone_of_thread;
-        jzx__alone_of_thread = me;
-        jzx__seat_leave(seat, 0); /* user code is outside; nobody looks what else is */
-        result = jzx__worker_pass(me, turns_max, run_turn_alone, turn);
-        jzx__seat_enter(seat);
-        jzx__alone_of_thread = outer;
-    } else {
-        result = jzx__worker_pass(me, turns_max, run_turn, turn);
-    }
+    enum jzx__pass_result result = jzx__worker_pass(me, turns_max, run_turn, turn);
     if (result == JZX__PASS_LOST)
         return result;
     jzx__worker_flush(me);

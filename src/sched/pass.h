@@ -11,34 +11,33 @@
  * lost the worker meanwhile. */
 typedef bool jzx__turn_fn(struct jzx__worker *worker, struct jzx__task *task, void *ctx);
 
-/* One pass of at most turns_max turns; fewer when other threads sent something or the loop was
- * stopped, which is looked at after each turn. The layer above instantiates it with its turn
+/* One pass of at most turns_max turns; fewer when other threads sent something, which is looked at
+ * after each turn, or a tick ends it. The layer above instantiates it with its turn
  * function, so that the shortest turns cost neither a call nor saved registers. */
 JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32_t turns_max,
                                                   jzx__turn_fn *run_turn, void *ctx) {
     JZX_ASSERT_OWNER(me);
+    JZX_ASSERT(turns_max != 0);
     struct jzx__sched *sched = me->sched;
     struct jzx__task *task;
-    uint32_t turns = 0;
-    me->turns_max = turns_max;
+    jzx__worker_count_turns(me); /* of a pass that another thread lost */
+    me->turns_left = turns_max;
+    me->turns_planned = turns_max;
     me->pass_ns = 0;
-    while (turns < me->turns_max && (task = jzx__worker_pick(me)) != NULL) {
+    while ((task = jzx__worker_pick(me)) != NULL) {
         task->place = JZX__RUNNING;
-        if (JZX_UNLIKELY(me->turn_flags != 0))
-            me->turn_flags = 0;
-        turns++;
+        me->budget = me->full_budget;
         if (JZX_UNLIKELY(!run_turn(me, task, ctx))) {
-            jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.turns, turns);
+            jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.turns, 1);
             return JZX__PASS_LOST;
         }
         /* relaxed: a hint; who runs passes looks again */
-        if (JZX_UNLIKELY(!jzx__mpsc_is_empty(&me->inject) || jzx__sched_is_leaving(sched)))
+        if (JZX_UNLIKELY(--me->turns_left == 0 || !jzx__mpsc_is_empty(&me->inject)))
             break;
     }
     /* relaxed: for dumps and the watchdog */
     jzx__atomic_store_relaxed(&jzx__seat_of_thread->task, NULL);
-    jzx__counter_add(&me->counters.turns, turns);
-    return turns > 0 ? JZX__PASS_RAN : JZX__PASS_EMPTY;
+    return jzx__worker_count_turns(me) > 0 ? JZX__PASS_RAN : JZX__PASS_EMPTY;
 }
 
 #endif

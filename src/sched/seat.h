@@ -55,10 +55,6 @@ extern struct jzx__seat jzx__no_seat;
  * loaded with dlopen. */
 extern _Thread_local struct jzx__seat *jzx__seat_of_thread;
 
-/* The worker whose turns this thread runs, if that is the only one of its loop: nobody takes it
- * away, so its short paths need no bracket. Else NULL. */
-extern _Thread_local struct jzx__worker *jzx__alone_of_thread;
-
 static inline bool jzx__seat_exists(const struct jzx__seat *seat) {
     return seat != &jzx__no_seat;
 }

@@ -10,7 +10,6 @@
 
 struct jzx__seat jzx__no_seat = {.in_runtime = 1};
 _Thread_local struct jzx__seat *jzx__seat_of_thread = &jzx__no_seat;
-_Thread_local struct jzx__worker *jzx__alone_of_thread;
 
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index) {
     if (!jzx__deque_init(&worker->deque, sched->local_size, &sched->allocator))
@@ -33,6 +32,7 @@ bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint
         jzx__runq_init(&worker->ranked[i]);
     worker->next_run = JZX__NEXT_RUN_MAX;
     worker->next_left = JZX__NEXT_RUN_MAX;
+    worker->full_budget.left = sched->msgs_per_turn + 1;
     worker->tick_every = 1;
     /* relaxed: not shared yet */
     jzx__atomic_store_relaxed(&worker->tick_left, 1u);
@@ -354,9 +354,9 @@ static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
 /* W4. The first tick of a turn does not know when the turn began, unless every message ticks: it
  * then counts from now, so that a turn of many short messages gets a little more than its time. */
 static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, bool every_message) {
-    if (!(me->turn_flags & JZX__TURN_TICKED))
+    if (!(me->budget.flags & JZX__TURN_TICKED))
         me->turn_began_ns = every_message ? now - elapsed : now;
-    me->turn_flags |= JZX__TURN_TICKED;
+    me->budget.flags |= JZX__TURN_TICKED;
     if (now - me->turn_began_ns >= JZX__TURN_NS && jzx__worker_others_wait(me))
         jzx__worker_end_turn(me);
 }
@@ -422,7 +422,7 @@ static void decide(struct jzx__worker *me, uint64_t now) {
     me->decided_at_ns = now;
     me->pass_ns += elapsed;
     if (me->pass_ns >= JZX__PASS_NS)
-        me->turns_max = 0;
+        jzx__worker_end_pass(me);
     look_at_queues(me, elapsed);
     /* relaxed: a gauge */
     jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));
@@ -441,6 +441,8 @@ void jzx__worker_tick(struct jzx__worker *me) {
     if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
         jzx__crew_stall_is_over(me, task, now - elapsed, elapsed, single);
     watch_turn(me, now, elapsed, single);
+    if (JZX_UNLIKELY(jzx__sched_is_leaving(me->sched)))
+        jzx__worker_end_pass(me);
     me->probe_left -= me->probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)
         weigh(me, task, now, elapsed);
@@ -463,10 +465,10 @@ bool jzx__worker_turn_spent(struct jzx__worker *me) {
     if (!jzx__worker_others_wait(me))
         return false;
     uint64_t now = jzx__clock_now(&me->sched->clock);
-    if (!(me->turn_flags & JZX__TURN_ASKED))
+    if (!(me->budget.flags & JZX__TURN_ASKED))
         me->turn_asked_ns = now;
-    me->turn_flags |= JZX__TURN_ASKED;
-    return (me->turn_flags & JZX__TURN_OVER) != 0 || now - me->turn_asked_ns >= JZX__TURN_NS;
+    me->budget.flags |= JZX__TURN_ASKED;
+    return (me->budget.flags & JZX__TURN_OVER) != 0 || now - me->turn_asked_ns >= JZX__TURN_NS;
 }
 
 void jzx__worker_resume(struct jzx__worker *me) {

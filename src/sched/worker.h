@@ -77,7 +77,12 @@
 #define JZX__SAMPLE_TICKS 16u /* ticks between two samples of */
 #define JZX__SAMPLE_MSGS 16u  /* messages that are measured singly in any case */
 
-/* turn_flags */
+/* Of a turn: how far it may still go. */
+struct jzx__budget {
+    uint32_t left;  /* messages, and one */
+    uint32_t flags; /* JZX__TURN_* */
+};
+
 #define JZX__TURN_OVER 1u   /* it ends after this message */
 #define JZX__TURN_ASKED 2u  /* jzx_turn_spent was asked, first at turn_asked_ns */
 #define JZX__TURN_TICKED 4u /* a tick fell into it */
@@ -170,14 +175,15 @@ struct jzx__worker {
     uint32_t next_left;                                  /* turns in a row that it still has */
     uint32_t next_run; /* what that is set to: 1 while others go first */
     struct jzx__sched *sched;
-    uint32_t turns_max;     /* of the pass that runs */
-    uint32_t turn_flags;    /* JZX__TURN_*: of the current turn */
-    uint64_t pass_handled;  /* messages of the current pass, not yet in the counters */
-    uint64_t pass_accepted; /* likewise */
-    _Atomic uint32_t
-        tick_left;       /* messages until the next tick; the watchdog may shorten it, and its
-                                 * store may be lost: it looks again */
-    uint32_t tick_every; /* messages between two ticks; adapts to JZX__TICK_NS */
+    uint32_t turns_left;            /* of the pass that runs, with the current one */
+    uint32_t turns_planned;         /* its turns so far and those left */
+    struct jzx__budget budget;      /* of the current turn */
+    struct jzx__budget full_budget; /* what a turn begins with */
+    uint64_t pass_handled;          /* messages of the current pass, not yet in the counters */
+    uint64_t pass_accepted;         /* likewise */
+    _Atomic uint32_t tick_left; /* messages until the next tick; the watchdog and the end of a run
+                                 * may shorten it, and their store may be lost: they can wait */
+    uint32_t tick_every;        /* messages between two ticks; adapts to JZX__TICK_NS */
     struct jzx__runq woken;
     struct jzx__runq spawned;
     struct jzx__slab slab;
@@ -246,6 +252,14 @@ static inline void jzx__worker_flush(struct jzx__worker *me) {
     jzx__counter_add(&me->counters.accepted, me->pass_accepted);
     me->pass_handled = 0;
     me->pass_accepted = 0;
+}
+
+/* Brings the turns of the pass into the counters; returns how many. */
+static inline uint32_t jzx__worker_count_turns(struct jzx__worker *me) {
+    uint32_t turns = me->turns_planned - me->turns_left;
+    jzx__counter_add(&me->counters.turns, turns);
+    me->turns_planned = me->turns_left = 0;
+    return turns;
 }
 
 /* False without memory. */
@@ -408,7 +422,14 @@ static inline struct jzx__task *jzx__worker_pick(struct jzx__worker *me) {
 
 /* The current turn ends after this message. */
 static inline void jzx__worker_end_turn(struct jzx__worker *me) {
-    me->turn_flags |= JZX__TURN_OVER;
+    me->budget.flags |= JZX__TURN_OVER;
+    me->budget.left = 1;
+}
+
+/* The current pass ends after this turn. */
+static inline void jzx__worker_end_pass(struct jzx__worker *me) {
+    me->turns_planned -= me->turns_left - 1;
+    me->turns_left = 1;
 }
 
 /* The tick: looks at the clock, decides W2-W4, W7, W8 and the balance between workers. */

@@ -47,13 +47,13 @@ static inline char rig_name(const struct jzx__task *task) {
 
 /* True if the turn that runs ends after this message. */
 static inline bool rig_turn_is_over(void) {
-    return (rig_worker()->turn_flags & JZX__TURN_OVER) != 0;
+    return (rig_worker()->budget.flags & JZX__TURN_OVER) != 0;
 }
 
 static inline bool rig_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
     JZX_EXPECT(me == rig_worker() && ctx == &rig);
     JZX_EXPECT_EQ(task->place, JZX__RUNNING);
-    JZX_EXPECT_EQ(me->turn_flags, 0);
+    JZX_EXPECT_EQ(me->budget.flags, 0);
     if (JZX_EXPECT(rig.turns < RIG_TRACE_MAX))
         rig.trace[rig.turns++] = rig_name(task);
     rig.taken = 0;
@@ -168,7 +168,7 @@ static inline const char *rig_run_on(uint32_t turns) {
 
 /* What a pass does before each turn, for tests that tick outside of one. */
 static inline void rig_begin_turn(void) {
-    rig_worker()->turn_flags = 0;
+    rig_worker()->budget.flags = 0;
 }
 
 /* So much time passes, and a tick comes. */
