@@ -13,6 +13,11 @@
 #define PAIRS_DEFAULT 15u
 #define PAIRS_TO_DECIDE 9u /* with fewer a ratio decides nothing */
 
+/* A row is measured again, up to so many times the pairs that were asked for, while the quartiles
+ * of its ratio are further apart than this: how it stands beside its limit does not matter. */
+#define PAIRS_GROW 3u
+#define QUARTILES_APART 1.15
+
 /* Times the figure with fewer workers, for rows that have no limit of their own. */
 #define SLOWDOWN_MAX 1.2
 
@@ -65,9 +70,10 @@ struct setup {
     uint32_t workers;
     jzx_balance balance;
     uint64_t size;
-    int cpu;      /* ANY_CPU: all that we may use */
-    bool may_pin; /* our threads, if the row asks for a gain */
-    bool dump;    /* print what the loop says of itself at the end */
+    int cpu;       /* ANY_CPU: all that we may use */
+    unsigned over; /* more than 1: a run on each of so many CPUs, one after the other */
+    bool may_pin;  /* our threads, if the row asks for a gain */
+    bool dump;     /* print what the loop says of itself at the end */
 };
 
 struct side {
@@ -82,8 +88,8 @@ struct side {
 
 struct measured {
     const struct bench *bench;
-    bool failed; /* a run was wrong: nothing below is set */
-    unsigned pairs;
+    bool failed;        /* a run was wrong: nothing below is set */
+    unsigned pairs;     /* that were run */
     bool is_race;       /* the others are compared with the first side */
     bool has_reference; /* the last side: the others are compared with it */
     unsigned count;     /* of sides */

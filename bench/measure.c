@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,12 @@ static void print_line(void *ctx, const char *text) {
     puts(text);
 }
 
+/* A core each if a gain is asked for: what the system's scheduler does is not the question. */
+static bool is_pinned(const struct bench *bench, const struct setup *setup) {
+    return setup->may_pin && bench->speedup_min > 0 && setup->workers > 1 &&
+           setup->workers <= bench_cpus();
+}
+
 void run_here(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     jzx_config config;
     jzx_config_init(&config);
@@ -45,9 +52,7 @@ void run_here(const struct bench *bench, const struct setup *setup, struct bench
         config = *bench->config;
     config.workers = setup->workers;
     config.balance = setup->balance;
-    if (setup->may_pin && bench->speedup_min > 0 && setup->workers > 1 &&
-        setup->workers <= bench_cpus())
-        config.pin_threads = true; /* a core each: what the system's scheduler does is not asked */
+    config.pin_threads = config.pin_threads || is_pinned(bench, setup);
     config.log.level = JZX_LOG_ERROR; /* stalls are counted, and shown with the row */
     jzx_loop *loop = jzx_loop_create(&config);
     BENCH_CHECK(loop != NULL);
@@ -161,6 +166,35 @@ bool run_once(const struct bench *bench, const struct setup *setup, struct bench
     return await_child(child, bench->name, who) && read;
 }
 
+/* The number of the n-th CPU that we may use. */
+static int cpu_at(unsigned n) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        bench_fail("sched_getaffinity: %s", strerror(errno));
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET((size_t)cpu, &allowed) && n-- == 0)
+            return cpu;
+    }
+    return ANY_CPU;
+}
+
+/* CPUs of a shared machine are not equally fast, by up to a factor of two. So a gain by a second
+ * one is compared with what one worker reaches on the average of both. */
+static bool run_side(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
+    if (setup->over <= 1)
+        return run_once(bench, setup, run);
+    double speed = 0;
+    for (unsigned i = 0; i < setup->over; i++) {
+        struct setup on_one = *setup;
+        on_one.cpu = cpu_at(i);
+        if (!run_once(bench, &on_one, run))
+            return false;
+        speed += (double)run->ops / run->seconds / setup->over;
+    }
+    run->seconds = (double)run->ops / speed;
+    return true;
+}
+
 /* ---- figures ---- */
 
 static double quantile(const double *sorted, unsigned count, double fraction) {
@@ -253,32 +287,53 @@ static void set_sides(struct measured *measured, const struct options *options) 
         setup.alone = setup.workers == 1 && bench->alone != NULL;
         if (options->mode == MODE_BALANCE)
             setup.balance = JZX_BALANCE_ADAPTIVE;
+        if (setup.workers == 1 && is_pinned(bench, &measured->sides[0].setup))
+            setup.over = options->workers;
     }
     if (measured->has_reference)
         add_side(measured, setup);
 }
 
+/* One run of every side, and the ratios of the pair. False if a run failed. */
+static bool run_pair(const struct measured *measured, struct samples *samples, unsigned i) {
+    unsigned last = measured->count - 1;
+    for (unsigned side = 0; side <= last; side++) {
+        struct bench_run run = {0};
+        if (!run_side(measured->bench, &measured->sides[side].setup, &run))
+            return false;
+        add_run(&samples[side], i, measured->bench, &run);
+    }
+    unsigned reference = measured->is_race ? 0 : last;
+    for (unsigned side = 0; side <= last; side++)
+        samples[side].ratios[i] = samples[side].figures[i] / samples[reference].figures[i];
+    return true;
+}
+
+/* True if the ratios of the first side say little as yet. */
+static bool is_unsure(const struct samples *samples, unsigned pairs) {
+    double ratios[PAIRS_MAX];
+    memcpy(ratios, samples[0].ratios, pairs * sizeof ratios[0]);
+    struct spread spread = spread_of(ratios, pairs);
+    return spread.q3 > QUARTILES_APART * spread.q1;
+}
+
 void measure(const struct bench *bench, const struct options *options, struct measured *measured) {
     static struct samples samples[SIDES_MAX];
-    *measured = (struct measured){
-        .bench = bench, .pairs = options->pairs, .is_race = options->mode == MODE_PEERS};
+    *measured = (struct measured){.bench = bench, .is_race = options->mode == MODE_PEERS};
     set_sides(measured, options);
-    unsigned last = measured->count - 1;
-    for (unsigned i = 0; i < options->pairs; i++) {
-        for (unsigned side = 0; side <= last; side++) {
-            struct bench_run run = {0};
-            if (!run_once(bench, &measured->sides[side].setup, &run)) {
-                measured->failed = true;
-                return;
-            }
-            add_run(&samples[side], i, bench, &run);
+    bool may_grow = measured->has_reference && !measured->is_race && !options->small;
+    unsigned most = may_grow ? options->pairs * PAIRS_GROW : options->pairs;
+    if (most > PAIRS_MAX)
+        most = PAIRS_MAX;
+    while (measured->pairs < options->pairs ||
+           (measured->pairs < most && is_unsure(samples, measured->pairs))) {
+        if (!run_pair(measured, samples, measured->pairs++)) {
+            measured->failed = true;
+            return;
         }
-        unsigned reference = measured->is_race ? 0 : last;
-        for (unsigned side = 0; side <= last; side++)
-            samples[side].ratios[i] = samples[side].figures[i] / samples[reference].figures[i];
     }
-    for (unsigned side = 0; side <= last; side++)
-        finish_side(&measured->sides[side], &samples[side], options->pairs);
+    for (unsigned side = 0; side < measured->count; side++)
+        finish_side(&measured->sides[side], &samples[side], measured->pairs);
 }
 
 /* ---- verdicts ---- */

@@ -68,6 +68,9 @@ static void cpu_model(char *model, size_t size) {
 
 static void print_runs(FILE *out, const struct options *options) {
     fprintf(out, "runs      %u interleaved pairs", options->pairs);
+    if (options->mode != MODE_PEERS && !options->small)
+        fprintf(out, ", up to %u while the quartiles of a ratio are further than %.0f %% apart",
+                options->pairs * PAIRS_GROW, (QUARTILES_APART - 1) * 100);
     if (options->pairs < PAIRS_TO_DECIDE)
         fprintf(out, " (fewer than %u decide nothing)", PAIRS_TO_DECIDE);
     fprintf(out, ", each run a new process on ");
@@ -75,7 +78,9 @@ static void print_runs(FILE *out, const struct options *options) {
         fprintf(out, "CPU %d", options->cpu);
     else
         fprintf(out, "%u CPUs%s", bench_cpus(),
-                options->mode == MODE_PEERS ? "" : ", pinned if a gain is asked for");
+                options->mode == MODE_PEERS
+                    ? ""
+                    : ", if a gain is asked for pinned, one worker on each in turn");
     fprintf(out, ", cold, checked; %smedian [quartiles]\n",
             options->small ? "small, so the figures mean nothing; " : "");
 }
