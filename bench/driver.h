@@ -15,7 +15,7 @@
 
 /* A row is measured again, up to so many times the pairs that were asked for, while the quartiles
  * of its ratio are further apart than this: how it stands beside its limit does not matter. */
-#define PAIRS_GROW 3u
+#define PAIRS_GROW 5u
 #define QUARTILES_APART 1.15
 
 /* Times the figure with fewer workers, for rows that have no limit of their own. */
