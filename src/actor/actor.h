@@ -53,7 +53,8 @@ struct jzx__cold {
 
 #define JZX__COLD_CLASS JZX__SLAB_RECORD
 _Static_assert(sizeof(struct jzx__cold) <= JZX__RECORD_SIZE, "fits its class");
-_Static_assert(offsetof(struct jzx__cold, name) >= 16, "a free block's name is not written");
+_Static_assert(offsetof(struct jzx__cold, name) >= sizeof(struct jzx__block),
+               "a name stays readable");
 
 /* A name is written and read byte by byte, so that a dump on another thread sees nothing worse than
  * a mixture; it looks at the id afterwards. */

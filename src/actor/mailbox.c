@@ -241,6 +241,14 @@ static void note_crossing(struct jzx__worker *me, struct jzx__actor *target) {
         current->care |= JZX__CARE_MOVE;
 }
 
+/* A short message has room for a hint. */
+static void add_hint(struct jzx__worker *me, struct jzx__actor *actor,
+                     struct jzx__message *message) {
+    const struct jzx__node *hint = jzx__worker_trail(me, &actor->task, &message->node);
+    if (hint != NULL && sizeof *message + message->len <= JZX__NODE_HINT_AT)
+        jzx__node_set_hint(&message->node, hint);
+}
+
 /* From a thread that does not own the actor (R2). Between a push that got the token and the inject
  * nothing may block, allocate or call out: the actor hears of no other push until then. */
 jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
@@ -252,11 +260,16 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     if (jzx__sched_is_stopped(&loop->sched))
         return jzx__mailbox_gone(loop);
     bool is_request = message->node.lane == JZX__LANE_ROOM;
+    if (me != NULL)
+        add_hint(me, actor, message);
     switch (jzx__task_push(&actor->task, &message->node, limit)) {
     case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task, me); break;
     case JZX__PUSH_OK: break;
-    case JZX__PUSH_CLOSED: return jzx__mailbox_gone(loop);
+    case JZX__PUSH_CLOSED:
+        message->node.flags &= (uint8_t)~JZX__NODE_HINTED;
+        return jzx__mailbox_gone(loop);
     case JZX__PUSH_FULL:
+        message->node.flags &= (uint8_t)~JZX__NODE_HINTED;
         note_full(loop, me, actor, generation);
         if (on_full == JZX_FULL_REFUSE)
             return JZX_ERR_MAILBOX_FULL;

@@ -59,6 +59,7 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     struct jzx__message *message = jzx__message_create(loop, me, len);
     if (message == NULL)
         return refuse(loop, me, JZX_ERR_NO_MEMORY);
+    jzx__slab_fetch_ahead(message); /* mostly for another worker, which frees it there */
     address(message, to, from, tag);
     if (len != 0)
         memcpy(message->payload, data, len);

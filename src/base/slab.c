@@ -82,6 +82,17 @@ void *jzx__slab_alloc_slow(struct jzx__slab *slab, uint32_t class_index) {
     return magazine->first == NULL ? NULL : jzx__slab_alloc_easy(slab, class_index);
 }
 
+/* The blocks are in this core's cache still: for a core that gets them they are not. */
+static void set_ahead(struct jzx__block *blocks) {
+    struct jzx__block *ahead = blocks;
+    for (uint32_t i = 0; i < JZX__SLAB_AHEAD && ahead != NULL; i++)
+        ahead = ahead->next;
+    for (struct jzx__block *block = blocks; block != NULL; block = block->next) {
+        block->ahead = ahead;
+        ahead = ahead == NULL ? NULL : ahead->next;
+    }
+}
+
 void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index) {
     struct jzx__magazine *magazine = &slab->magazines[class_index];
     struct jzx__depot *depot = slab->depot;
@@ -93,6 +104,7 @@ void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index) {
     struct jzx__block *spilled = last_kept->next;
     last_kept->next = NULL;
     magazine->count = kept;
+    set_ahead(spilled);
     jzx__lock_acquire(&depot->lock);
     spilled->next_batch = depot->classes[class_index].full_batches;
     depot->classes[class_index].full_batches = spilled;

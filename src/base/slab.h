@@ -29,7 +29,7 @@
 #define JZX__SLAB_CLASS_COUNT 7u
 
 /* One more class, of 128 bytes, for records that others may read after they were freed: its blocks
- * never become anything else. Of a free block the first 16 bytes are written, and no more. */
+ * never become anything else. Of a free block the first 24 bytes are written, and no more. */
 #define JZX__SLAB_RECORD JZX__SLAB_CLASS_COUNT
 #define JZX__RECORD_SIZE 128u
 
@@ -37,7 +37,11 @@
 struct jzx__block {
     struct jzx__block *next;       /* in its batch */
     struct jzx__block *next_batch; /* of the first block of a batch in the depot */
+    struct jzx__block *ahead;      /* of a block from the depot: a hint, see slab_fetch_ahead */
 };
+
+/* How many blocks `ahead` is ahead. */
+#define JZX__SLAB_AHEAD 8u
 
 /* A magazine is a batch that may hold up to two full ones: refilled with one when it is empty,
  * relieved of one when it holds two. So at least a batch of blocks passes between two visits to
@@ -113,6 +117,14 @@ static inline void *jzx__slab_alloc_easy(struct jzx__slab *slab, uint32_t class_
 static inline void *jzx__slab_alloc(struct jzx__slab *slab, uint32_t class_index) {
     return JZX_LIKELY(jzx__slab_has(slab, class_index)) ? jzx__slab_alloc_easy(slab, class_index)
                                                         : jzx__slab_alloc_slow(slab, class_index);
+}
+
+/* Fetches the line of a block that is to be given soon. For a caller that has just got block and
+ * mostly gets blocks that another core has freed: they are in the cache of that core, and each is
+ * known only by the one before. Whatever block has been since it came from the depot, the word is
+ * given to a prefetch and to nothing else. */
+static inline void jzx__slab_fetch_ahead(const void *block) {
+    __builtin_prefetch(((const struct jzx__block *)block)->ahead, 1);
 }
 
 static inline void jzx__slab_free(struct jzx__slab *slab, uint32_t class_index, void *ptr) {

@@ -51,9 +51,17 @@ struct jzx__node {
     uint32_t generation; /* of the task it is meant for */
     uint8_t weight;      /* 1 if it counts against the bound, 0 if not */
     uint8_t lane;        /* the kind's own; the scheduler does not look */
-    uint8_t flags;       /* the kind's own */
+    uint8_t flags;       /* the kind's own, but for JZX__NODE_HINTED */
     uint8_t size_class;  /* of the block it lives in; follows flags, see jzx__node_is_plain */
 };
+
+/* In flags, while the node is in an inbox: the last word of its first line is the address of a node
+ * that was pushed JZX__TRAIL_LENGTH nodes earlier. The nodes of a list lie in another core's cache,
+ * and each is known only by the one before; who follows the hints fetches several at a time. A hint
+ * may be wrong: it is given to a prefetch and to nothing else. */
+#define JZX__NODE_HINTED 0x80u
+#define JZX__NODE_HINT_AT (JZX_CACHE_LINE - sizeof(void *))
+#define JZX__TRAIL_LENGTH 8u
 
 /* Everything but the link, for a node that counts, in the first lane, in the smallest block: the
  * fields in one store. */
@@ -175,11 +183,27 @@ static inline uint64_t jzx__inbox_make(struct jzx__node *list, uint32_t count, u
            (uint64_t)count << JZX__INBOX_COUNT_SHIFT | bits;
 }
 
+/* Writes the hint of a node whose block has room for it. */
+static inline void jzx__node_set_hint(struct jzx__node *node, const struct jzx__node *hint) {
+    memcpy((char *)node + JZX__NODE_HINT_AT, &hint, sizeof hint);
+    node->flags |= JZX__NODE_HINTED;
+}
+
+static inline void jzx__node_use_hint(struct jzx__node *node) {
+    if ((node->flags & JZX__NODE_HINTED) == 0)
+        return;
+    const void *hint;
+    memcpy(&hint, (char *)node + JZX__NODE_HINT_AT, sizeof hint);
+    __builtin_prefetch(hint, 1);
+    node->flags &= (uint8_t)~JZX__NODE_HINTED;
+}
+
 /* The list of a word that the caller has taken, oldest first. */
 static inline struct jzx__node *jzx__inbox_oldest_first(uint64_t word) {
     struct jzx__node *oldest = NULL;
     for (struct jzx__node *node = jzx__inbox_list(word); node != NULL;) {
         struct jzx__node *next = node->next;
+        jzx__node_use_hint(node);
         node->next = oldest;
         oldest = node;
         node = next;

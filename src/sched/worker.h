@@ -168,6 +168,13 @@ struct jzx__balance {
     uint64_t follow_until_ns;
 };
 
+/* The last nodes that a worker pushed in a row onto one inbox that nobody took meanwhile. */
+struct jzx__trail {
+    const struct jzx__task *to;
+    uint32_t length;
+    const struct jzx__node *nodes[JZX__TRAIL_LENGTH];
+};
+
 struct jzx__worker {
     /* The driving thread's own. First what every turn touches: near the beginning, where
      * instructions that reach it are short. */
@@ -220,6 +227,7 @@ struct jzx__worker {
     uint32_t holds_seen;  /* likewise */
     uint32_t stop_seen;   /* the state of stop that the worker has acted on */
     struct jzx__rng rng;
+    struct jzx__trail trail;
     struct jzx__balance balance;
 
     /* Written by the driving thread, read by others. */
@@ -367,6 +375,23 @@ void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task);
 
 /* W5, and also for a receiver that is full: it goes next and the current turn ends. */
 JZX_COLD void jzx__worker_soft_limit(struct jzx__worker *me, struct jzx__task *receiver);
+
+/* Before a node is pushed onto the inbox of another worker's task: what it may hint at, or NULL.
+ * Only nodes of one list are: of others some may be in use elsewhere, and would be torn away. */
+static inline const struct jzx__node *
+jzx__worker_trail(struct jzx__worker *me, struct jzx__task *task, const struct jzx__node *node) {
+    struct jzx__trail *trail = &me->trail;
+    /* relaxed: a hint; nothing of the list is looked at */
+    if (trail->to != task || jzx__inbox_list(jzx__atomic_load_relaxed(&task->inbox)) == NULL) {
+        trail->to = task;
+        trail->length = 0;
+    }
+    const struct jzx__node **place = &trail->nodes[trail->length % JZX__TRAIL_LENGTH];
+    const struct jzx__node *hint = trail->length >= JZX__TRAIL_LENGTH ? *place : NULL;
+    *place = node;
+    trail->length++;
+    return hint;
+}
 
 /* Links a task at its owner and wakes it; the caller has just got the task's token. me is the
  * calling thread's worker, or NULL. */

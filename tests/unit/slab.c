@@ -198,6 +198,23 @@ JZX_TEST(blocks_freed_on_another_slab_come_back_in_batches) {
     }
 }
 
+JZX_TEST(a_block_of_a_batch_says_which_one_comes_soon_after_it) {
+    struct pool pool;
+    struct jzx__block *blocks[512];
+    uint32_t batch = jzx__slab_batch_count(0);
+    pool_init(&pool);
+    for (uint32_t i = 0; i < 2 * batch + 1; i++)
+        blocks[i] = jzx__slab_alloc(&pool.slabs[0], 0);
+    for (uint32_t i = 0; i < 2 * batch + 1; i++)
+        jzx__slab_free(&pool.slabs[0], 0, blocks[i]); /* the last one spills a batch */
+    for (uint32_t i = 0; i < batch; i++)
+        blocks[i] = jzx__slab_alloc(&pool.slabs[1], 0);
+    for (uint32_t i = 0; i < batch; i++)
+        JZX_EXPECT(blocks[i]->ahead ==
+                   (i + JZX__SLAB_AHEAD < batch ? blocks[i + JZX__SLAB_AHEAD] : NULL));
+    pool_deinit(&pool);
+}
+
 /* Swings of so many blocks, again and again: after the first one the depot is exchanged for
  * another, which has nothing and gets nothing. */
 static void swing(struct pool *pool, uint32_t class_index, uint32_t count) {
