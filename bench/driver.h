@@ -124,6 +124,9 @@ bool is_in_race(const struct bench *bench, uint32_t workers);
 void peer_path(char *path, size_t size, const char *peer);
 bool peer_exists(const char *peer);
 
+/* How long the race will take, about. */
+double race_seconds(const struct options *options);
+
 /* Adds the sides of the peers, the fastest first. */
 void choose_peers(const struct options *options, struct measured *measured);
 

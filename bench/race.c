@@ -11,6 +11,10 @@
 #define PEER_SECONDS 0.25
 #define TRIAL_SHARE 20u
 
+/* What a trial and a run take on the average, with the start of a process. */
+#define TRIAL_SECONDS 0.5
+#define RUN_SECONDS 0.25
+
 /* What we want to reach: so many times the best peer's figure, with one worker and with two; 0: no
  * aim. And the sizes that a row cannot do without. */
 static const struct heat {
@@ -69,6 +73,18 @@ bool peer_exists(const char *peer) {
     char path[PATH_MAX];
     peer_path(path, sizeof path, peer);
     return access(path, X_OK) == 0;
+}
+
+/* A trial of each peer, and then of every side as many runs as there are pairs. */
+double race_seconds(const struct options *options) {
+    unsigned peers = 0;
+    for (const char *const *peer = peer_names; *peer != NULL; peer++)
+        peers += peer_exists(*peer);
+    unsigned sides = 1 + (!options->every_peer && peers > PEERS_BEST ? PEERS_BEST : peers);
+    unsigned rows = 0;
+    for (const struct bench *const *bench = options->selected; *bench != NULL; bench++)
+        rows++;
+    return rows * (peers * TRIAL_SECONDS + options->pairs * sides * RUN_SECONDS);
 }
 
 /* ---- who runs ---- */

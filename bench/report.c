@@ -83,6 +83,8 @@ static void print_runs(FILE *out, const struct options *options) {
                     : ", if a gain is asked for pinned, one worker on each in turn");
     fprintf(out, ", cold, checked; %smedian [quartiles]\n",
             options->small ? "small, so the figures mean nothing; " : "");
+    if (options->mode == MODE_PEERS && !options->small)
+        fprintf(out, "time      about %u min\n", 1 + (unsigned)(race_seconds(options) / 60));
 }
 
 static void print_columns(FILE *out, const struct options *options) {
