@@ -96,6 +96,9 @@ struct measured {
     struct side sides[SIDES_MAX];
 };
 
+/* So many pairs a row gets at most. */
+unsigned pairs_most(const struct options *options);
+
 /* Runs the sides of a row in turn (first, second, first, second, ...), each run in a new
  * process. */
 void measure(const struct bench *bench, const struct options *options, struct measured *measured);

@@ -184,13 +184,17 @@ static bool run_side(const struct bench *bench, const struct setup *setup, struc
     if (setup->over <= 1)
         return run_once(bench, setup, run);
     double speed = 0;
+    uint64_t handovers = 0;
+    BENCH_CHECK(bench->unit == BENCH_NS);
     for (unsigned i = 0; i < setup->over; i++) {
         struct setup on_one = *setup;
         on_one.cpu = cpu_at(i);
         if (!run_once(bench, &on_one, run))
             return false;
         speed += (double)run->ops / run->seconds / setup->over;
+        handovers += run->handovers;
     }
+    run->handovers = handovers;
     run->seconds = (double)run->ops / speed;
     return true;
 }
@@ -317,21 +321,25 @@ static bool is_unsure(const struct samples *samples, unsigned pairs) {
     return spread.q3 > QUARTILES_APART * spread.q1;
 }
 
+unsigned pairs_most(const struct options *options) {
+    if (options->mode == MODE_PEERS || options->small)
+        return options->pairs;
+    return options->pairs * PAIRS_GROW < PAIRS_MAX ? options->pairs * PAIRS_GROW : PAIRS_MAX;
+}
+
 void measure(const struct bench *bench, const struct options *options, struct measured *measured) {
     static struct samples samples[SIDES_MAX];
     *measured = (struct measured){.bench = bench, .is_race = options->mode == MODE_PEERS};
     set_sides(measured, options);
-    bool may_grow = measured->has_reference && !measured->is_race && !options->small;
-    unsigned most = may_grow ? options->pairs * PAIRS_GROW : options->pairs;
-    if (most > PAIRS_MAX)
-        most = PAIRS_MAX;
-    while (measured->pairs < options->pairs ||
-           (measured->pairs < most && is_unsure(samples, measured->pairs))) {
-        if (!run_pair(measured, samples, measured->pairs++)) {
-            measured->failed = true;
-            return;
+    unsigned most = measured->has_reference ? pairs_most(options) : options->pairs;
+    do {
+        for (unsigned i = 0; i < options->pairs && measured->pairs < PAIRS_MAX; i++) {
+            if (!run_pair(measured, samples, measured->pairs++)) {
+                measured->failed = true;
+                return;
+            }
         }
-    }
+    } while (measured->pairs < most && is_unsure(samples, measured->pairs));
     for (unsigned side = 0; side < measured->count; side++)
         finish_side(&measured->sides[side], &samples[side], measured->pairs);
 }

@@ -70,7 +70,7 @@ static void print_runs(FILE *out, const struct options *options) {
     fprintf(out, "runs      %u interleaved pairs", options->pairs);
     if (options->mode != MODE_PEERS && !options->small)
         fprintf(out, ", up to %u while the quartiles of a ratio are further than %.0f %% apart",
-                options->pairs * PAIRS_GROW, (QUARTILES_APART - 1) * 100);
+                pairs_most(options), (QUARTILES_APART - 1) * 100);
     if (options->pairs < PAIRS_TO_DECIDE)
         fprintf(out, " (fewer than %u decide nothing)", PAIRS_TO_DECIDE);
     fprintf(out, ", each run a new process on ");

@@ -241,11 +241,12 @@ static void note_crossing(struct jzx__worker *me, struct jzx__actor *target) {
         current->care |= JZX__CARE_MOVE;
 }
 
-/* A short message has room for a hint. */
+/* A short message without a destructor, which would be in that place, has room for a hint. */
 static void add_hint(struct jzx__worker *me, struct jzx__actor *actor,
                      struct jzx__message *message) {
     const struct jzx__node *hint = jzx__worker_trail(me, &actor->task, &message->node);
-    if (hint != NULL && sizeof *message + message->len <= JZX__NODE_HINT_AT)
+    if (hint != NULL && message->node.flags == 0 &&
+        sizeof *message + message->len <= JZX__NODE_HINT_AT)
         jzx__node_set_hint(&message->node, hint);
 }
 

@@ -82,6 +82,7 @@ static enum fate start(struct jzx__worker *me, struct jzx__turn *turn) {
             return lose(me, turn);
         jzx__seat_leave(turn->seat, was);
         turn->in_init = false;
+        jzx__worker_count_message(me); /* it takes time as a message does */
     }
     return settle_init(me, turn, err) ? GOES_ON : ENDED;
 }
@@ -256,11 +257,7 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn *turn = (void *)seat->turn;
     *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = seat};
-    enum jzx__pass_result result = jzx__worker_pass(me, turns_max, run_turn, turn);
-    if (result == JZX__PASS_LOST)
-        return result;
-    jzx__worker_flush(me);
-    return result;
+    return jzx__worker_pass(me, turns_max, run_turn, turn);
 }
 
 /* ---- a turn that went on without the worker ---- */

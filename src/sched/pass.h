@@ -11,16 +11,16 @@
  * lost the worker meanwhile. */
 typedef bool jzx__turn_fn(struct jzx__worker *worker, struct jzx__task *task, void *ctx);
 
-/* One pass of at most turns_max turns; fewer when other threads sent something, which is looked at
- * after each turn, or a tick ends it. The layer above instantiates it with its turn
- * function, so that the shortest turns cost neither a call nor saved registers. */
+/* One pass of at most turns_max turns; fewer when other threads sent something or the loop was
+ * stopped, which is looked at after each turn, or when a tick ends it. The layer above instantiates
+ * it with its turn function, so that the shortest turns cost neither a call nor saved registers. */
 JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32_t turns_max,
                                                   jzx__turn_fn *run_turn, void *ctx) {
     JZX_ASSERT_OWNER(me);
     JZX_ASSERT(turns_max != 0);
     struct jzx__sched *sched = me->sched;
     struct jzx__task *task;
-    jzx__worker_count_turns(me); /* of a pass that another thread lost */
+    jzx__worker_flush(me);
     me->turns_left = turns_max;
     me->turns_planned = turns_max;
     me->pass_ns = 0;
@@ -32,12 +32,15 @@ JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32
             return JZX__PASS_LOST;
         }
         /* relaxed: a hint; who runs passes looks again */
-        if (JZX_UNLIKELY(--me->turns_left == 0 || !jzx__mpsc_is_empty(&me->inject)))
+        if (JZX_UNLIKELY(--me->turns_left == 0 || !jzx__mpsc_is_empty(&me->inject) ||
+                         jzx__sched_is_leaving(sched)))
             break;
     }
     /* relaxed: for dumps and the watchdog */
     jzx__atomic_store_relaxed(&jzx__seat_of_thread->task, NULL);
-    return jzx__worker_count_turns(me) > 0 ? JZX__PASS_RAN : JZX__PASS_EMPTY;
+    bool ran = me->turns_planned != me->turns_left;
+    jzx__worker_flush(me);
+    return ran ? JZX__PASS_RAN : JZX__PASS_EMPTY;
 }
 
 #endif

@@ -101,9 +101,6 @@ void jzx__sched_wake_all(struct jzx__sched *sched) {
 void jzx__sched_end_run(struct jzx__sched *sched) {
     /* seq_cst: pairs with the load before sleeping, after sleep was announced */
     jzx__atomic_store_seq_cst(&sched->leave, 1u);
-    for (uint32_t i = 0; i < sched->worker_count; i++)
-        /* relaxed: see the field; the worker looks at leave in its next tick */
-        jzx__atomic_store_relaxed(&sched->workers[i]->tick_left, 1u);
     jzx__sched_wake_all(sched);
     jzx__parker_wake(&sched->crew.main.parker); /* it may wait for worker 0 */
 }

@@ -441,8 +441,6 @@ void jzx__worker_tick(struct jzx__worker *me) {
     if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
         jzx__crew_stall_is_over(me, task, now - elapsed, elapsed, single);
     watch_turn(me, now, elapsed, single);
-    if (JZX_UNLIKELY(jzx__sched_is_leaving(me->sched)))
-        jzx__worker_end_pass(me);
     me->probe_left -= me->probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)
         weigh(me, task, now, elapsed);

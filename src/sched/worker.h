@@ -188,8 +188,8 @@ struct jzx__worker {
     struct jzx__budget full_budget; /* what a turn begins with */
     uint64_t pass_handled;          /* messages of the current pass, not yet in the counters */
     uint64_t pass_accepted;         /* likewise */
-    _Atomic uint32_t tick_left; /* messages until the next tick; the watchdog and the end of a run
-                                 * may shorten it, and their store may be lost: they can wait */
+    _Atomic uint32_t tick_left; /* messages until the next tick; the watchdog may shorten it, and
+                                 * its store may be lost: it looks again */
     uint32_t tick_every;        /* messages between two ticks; adapts to JZX__TICK_NS */
     struct jzx__runq woken;
     struct jzx__runq spawned;
@@ -254,20 +254,15 @@ struct jzx__worker {
 #define JZX_ASSERT_OWNER(worker)                                                                   \
     JZX_ASSERT(jzx__atomic_load_relaxed(&(worker)->seat) == jzx__seat_of_thread)
 
-/* Brings what a pass has counted into the counters. */
+/* Brings what a pass has counted into the counters; also what the pass of another thread had, which
+ * lost the worker. */
 static inline void jzx__worker_flush(struct jzx__worker *me) {
     jzx__counter_add(&me->counters.handled, me->pass_handled);
     jzx__counter_add(&me->counters.accepted, me->pass_accepted);
+    jzx__counter_add(&me->counters.turns, me->turns_planned - me->turns_left);
     me->pass_handled = 0;
     me->pass_accepted = 0;
-}
-
-/* Brings the turns of the pass into the counters; returns how many. */
-static inline uint32_t jzx__worker_count_turns(struct jzx__worker *me) {
-    uint32_t turns = me->turns_planned - me->turns_left;
-    jzx__counter_add(&me->counters.turns, turns);
-    me->turns_planned = me->turns_left = 0;
-    return turns;
+    me->turns_planned = me->turns_left;
 }
 
 /* False without memory. */

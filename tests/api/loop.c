@@ -317,6 +317,91 @@ JZX_TEST(a_stop_before_run_ends_everything_in_run, "C+loop", "C+fail") {
     fixture_destroy(loop);
 }
 
+/* ---- stopping where no message is handled ---- */
+
+#define INITS 100u
+
+static uint32_t inits;
+
+static jzx_err stop_in_the_tenth_init(jzx_context *ctx) {
+    if (++inits == 10)
+        JZX_EXPECT_EQ(jzx_loop_request_stop(ctx->loop), JZX_OK);
+    return JZX_OK;
+}
+
+JZX_TEST(a_stop_in_an_init_comes_before_the_next_actor, "C+loop") {
+    struct recorder log = {0};
+    jzx_loop *loop = fixture_loop();
+    inits = 0;
+    for (uint32_t i = 0; i < INITS; i++)
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log,
+                                            .init = stop_in_the_tenth_init));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(inits, 10);
+    fixture_destroy(loop);
+}
+
+static void stop_in_the_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
+    (void)reason;
+    jzx_loop_request_stop(ctx->loop); /* again at the loop's end, for those that are left */
+}
+
+JZX_TEST(a_stop_in_a_cleanup_hook_comes_before_the_next_actor, "C+loop") {
+    struct recorder first = {.stop_at = 1};
+    struct recorder others = {0};
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id ids[3];
+    for (uint32_t i = 0; i < 3; i++)
+        ids[i] = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record,
+                                                     .state = i == 0 ? &first : &others,
+                                                     .cleanup = stop_in_the_cleanup));
+    for (uint32_t i = 0; i < 30; i++)
+        fixture_send(loop, ids[i % 3], i);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(first.count, 1); /* the first to run */
+    JZX_EXPECT_EQ(others.count, 0);
+    fixture_destroy(loop);
+}
+
+static uint32_t inits_before_the_call;
+
+static void note_inits(jzx_loop *loop, void *ctx) {
+    (void)loop;
+    (void)ctx;
+    inits_before_the_call = inits;
+}
+
+/* A tenth of the time that a pass has. */
+static jzx_err take_a_while(jzx_context *ctx) {
+    uint64_t begin = jzx_loop_now(ctx->loop);
+    if (inits++ == 0)
+        JZX_EXPECT_EQ(jzx_loop_call(ctx->loop, note_inits, NULL), JZX_OK);
+    while (jzx_loop_now(ctx->loop) - begin < 100000)
+        continue;
+    return JZX_OK;
+}
+
+/* From inside, so that one pass has them all. */
+static jzx_behavior_result spawn_many(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    for (uint32_t i = 0; i < INITS; i++)
+        fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.behavior = record, .state = ctx->state,
+                                                 .init = take_a_while));
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(calls_are_made_between_inits_that_take_long, "C+loop") {
+    struct recorder log = {0};
+    jzx_loop *loop = fixture_loop();
+    inits = 0;
+    fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = spawn_many, .state = &log)),
+                 0);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(inits, INITS);
+    JZX_EXPECT(inits_before_the_call < INITS);
+    fixture_destroy(loop);
+}
+
 static jzx_loop *signalled_loop;
 
 static void on_signal(int number) {

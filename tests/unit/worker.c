@@ -552,7 +552,6 @@ JZX_TEST(a_pass_is_cut_short_when_another_thread_sent_something) {
 static void the_loop_is_stopped(struct jzx__task *task) {
     if (rig_name(task) == 'b')
         jzx__sched_close(&rig.sched);
-    jzx__worker_count_message(rig_worker()); /* as the end of a turn does */
 }
 
 static void time_passes(struct jzx__task *task) {
@@ -572,8 +571,6 @@ JZX_TEST(a_pass_ends_after_its_time_so_that_calls_and_stops_are_seen) {
 JZX_TEST(a_pass_is_cut_short_when_the_loop_is_stopped) {
     rig_open();
     rig.on_turn = the_loop_is_stopped;
-    /* relaxed: the worker's own */
-    jzx__atomic_store_relaxed(&rig_worker()->tick_left, 1000u); /* far away, but for the stop */
     rig_wake("bcda");
     assert_string_equal(rig_run(100), "ab");
     rig_close();
@@ -596,6 +593,13 @@ JZX_TEST(turns_of_a_pass_that_was_lost_are_counted, "E8") {
     JZX_EXPECT_EQ(jzx__counter_get(&jzx__sched_foreign(&rig.sched)->counters.turns), 1);
     rig_run(2); /* by the next thread */
     JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.turns), 4);
+    rig_close();
+    turns = 0;
+    rig_open();
+    rig_wake("bcdefa");
+    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 100, lose_the_third, &turns), JZX__PASS_LOST);
+    jzx__worker_flush(rig_worker()); /* the run ends before there is another pass */
+    JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.turns), 2);
     rig_close();
 }
 
