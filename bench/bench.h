@@ -51,6 +51,7 @@ struct bench {
     const char *op;      /* what one operation is */
     const char *checked; /* what every run compares before it returns */
     const char *batch;   /* how much a sender sends before it lets others run */
+    const char *cap;     /* of mailboxes, if not all have that of the loop */
     const char *const *shows; /* ids of requirements, by JZX_BENCH_SHOWS; NULL: none */
     const char *const *notes; /* names of further figures, up to a NULL; NULL: none */
     enum bench_kind kind;

@@ -97,6 +97,7 @@ const struct bench bench_chat = {
     .name = "chat",
     .op = "post or delivery",
     .checked = "posts and deliveries",
+    .cap = "1024/12000",
     .batch = "8",
     .kind = BENCH_BOTH,
     .run = run,

@@ -40,6 +40,7 @@ struct options {
     bool json;
     bool small;       /* sizes at which the figures mean nothing */
     bool every_peer;  /* in MODE_PEERS: not just the best two of a row */
+    bool check;       /* say whether the options are right, and no more */
     const char *save; /* a file that gets what --json prints, or NULL */
     unsigned pairs;
     int cpu;          /* of runs with one worker, in MODE_FLOOR */
@@ -136,12 +137,11 @@ void choose_peers(const struct options *options, struct measured *measured);
 /* The figures of peers that cannot be run here, measured once: ", recorded: libdill 69.3". */
 void print_recorded(FILE *out, const struct bench *bench, uint32_t workers);
 
-/* How many times the best peer's figure must be ours, 0: not asked; and whether it is. */
+/* How many times as long as ours every peer should take, 0: not asked; and whether they do. */
 double lead_wanted(const struct bench *bench, uint32_t workers);
-bool keeps_lead(const struct measured *measured);
-
-/* The side with the best figure of those that are not ours, 0 if there is none. */
-unsigned best_peer(const struct measured *measured);
+enum lead { LEAD_NO_PEER, LEAD_NONE_WANTED, LEAD_MISSED, LEAD_UNCLEAR, LEAD_REACHED };
+enum lead lead_of(const struct measured *measured);
+const char *lead_name(enum lead lead);
 
 /* ---- verdicts ---- */
 
@@ -164,7 +164,10 @@ const char *unit_name(enum bench_unit unit);
 const char *balance_name(jzx_balance balance);
 
 /* Of the row's mailboxes. */
-uint32_t cap_of(const struct bench *bench);
+const char *cap_of(const struct bench *bench);
+
+/* The commit that is measured, as the caller says. */
+const char *commit_name(void);
 
 /* "ok", or which limits are missed. */
 const char *verdict_of(const struct measured *measured);

@@ -23,18 +23,20 @@ static void print_side(FILE *out, const struct measured *measured, const struct 
     double seconds = side->seconds.median;
     fprintf(out, "{\"bench\":\"%s\",\"peer\":\"%s\",\"workers\":%u,\"foreign_threads\":%u",
             bench->name, peer_of(setup), (unsigned)setup->workers, bench->foreign_threads);
+    fprintf(out, ",\"version\":\"%s\",\"commit\":\"%s\"", jzx_version(), commit_name());
     if (setup->cpu == ANY_CPU)
         fprintf(out, ",\"cpus\":%u,\"balance\":\"%s\"", bench_cpus(), balance_name(setup->balance));
     fprintf(out, ",\"ops\":%llu,\"seconds\":%.6f,\"ns_per_op\":%.3f", (unsigned long long)side->ops,
             seconds, seconds * 1e9 / (double)side->ops);
     fprintf(out, ",\"unit\":\"%s\",\"per_op\":%.3f,\"per_op_q1\":%.3f,\"per_op_q3\":%.3f",
             unit_name(bench->unit), side->figure.median, side->figure.q1, side->figure.q3);
-    if (setup->floor || setup->peer != NULL)
-        fprintf(out, ",\"cap\":null"); /* theirs is their own */
+    bool is_ours = !setup->floor && setup->peer == NULL;
+    if (is_ours)
+        fprintf(out, ",\"cap\":\"%s\",\"batch\":\"%s\"", cap_of(bench), bench->batch);
     else
-        fprintf(out, ",\"cap\":%u", cap_of(bench));
-    fprintf(out, ",\"op\":\"%s\",\"payload\":%u,\"batch\":\"%s\",\"pairs\":%u", bench->op,
-            bench->payload, bench->batch, measured->pairs);
+        fprintf(out, ",\"cap\":null,\"batch\":null"); /* theirs are their own */
+    fprintf(out, ",\"op\":\"%s\",\"payload\":%u,\"pairs\":%u", bench->op, bench->payload,
+            measured->pairs);
     if (setup->workers > 1 && !setup->floor)
         fprintf(out, ",\"handovers\":%llu", (unsigned long long)side->handovers);
     fprintf(out, ",\"checked\":\"%s\"", bench->checked);
@@ -54,9 +56,8 @@ static void print_verdict(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
     struct limits limits = limits_of(measured);
     if (measured->is_race) {
-        fprintf(out, ",\"lead_wanted\":%.1f,\"ok\":%s",
-                lead_wanted(bench, measured->sides[0].setup.workers),
-                keeps_lead(measured) ? "true" : "false");
+        fprintf(out, ",\"lead_wanted\":%.1f,\"lead\":\"%s\"",
+                lead_wanted(bench, measured->sides[0].setup.workers), lead_name(lead_of(measured)));
         return;
     }
     if (limits.aim >= 0)

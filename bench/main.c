@@ -25,6 +25,8 @@ int main(int argc, char **argv) {
     (void)argc;
     const struct options *options = options_parse(argv + 1);
     bool failed = false;
+    if (options->check || options->selected[0] == NULL)
+        return 0;
     if (options->mode == MODE_PROFILE) {
         profile(options);
         return 0;

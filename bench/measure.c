@@ -52,7 +52,7 @@ void run_here(const struct bench *bench, const struct setup *setup, struct bench
         config = *bench->config;
     config.workers = setup->workers;
     config.balance = setup->balance;
-    config.pin_threads = config.pin_threads || is_pinned(bench, setup);
+    config.pin_threads = setup->may_pin && (config.pin_threads || is_pinned(bench, setup));
     config.log.level = JZX_LOG_ERROR; /* stalls are counted, and shown with the row */
     jzx_loop *loop = jzx_loop_create(&config);
     BENCH_CHECK(loop != NULL);
@@ -298,10 +298,12 @@ static void set_sides(struct measured *measured, const struct options *options) 
         add_side(measured, setup);
 }
 
-/* One run of every side, and the ratios of the pair. False if a run failed. */
+/* One run of every side, every other time in the opposite order, and the ratios of the pair. False
+ * if a run failed. */
 static bool run_pair(const struct measured *measured, struct samples *samples, unsigned i) {
     unsigned last = measured->count - 1;
-    for (unsigned side = 0; side <= last; side++) {
+    for (unsigned turn = 0; turn <= last; turn++) {
+        unsigned side = i % 2 == 0 ? turn : last - turn;
         struct bench_run run = {0};
         if (!run_side(measured->bench, &measured->sides[side].setup, &run))
             return false;

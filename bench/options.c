@@ -23,9 +23,11 @@ struct said {
     bool every_balance;
     bool held;
     bool cpu;
+    bool either; /* names of rows that are in a race with another number of workers are fine */
     bool peers;
     bool names;
     bool named[BENCH_COUNT];
+    bool named_in_full[BENCH_COUNT];
 };
 
 __attribute__((noreturn)) static void wrong_use(const char *what, const char *value) {
@@ -123,6 +125,8 @@ static void add_name(struct said *said, const char *name) {
     for (size_t i = 0; i < BENCH_COUNT; i++) {
         if (is_named(benches[i], name))
             found = said->named[i] = true;
+        if (strcmp(benches[i]->name, name) == 0)
+            said->named_in_full[i] = true;
     }
     if (!found)
         wrong_use("no benchmark", name);
@@ -157,14 +161,22 @@ static const char *why_not(const struct said *said, const struct bench *bench) {
 
 static void select_rows(struct said *said) {
     static const struct bench *selected[BENCH_COUNT + 1];
+    const struct bench *wanted = NULL;
+    bool elsewhere = false;
     size_t count = 0;
     for (size_t i = 0; i < BENCH_COUNT; i++) {
         bool in_table = is_in_table(said, benches[i]);
-        if (said->named[i] && !in_table)
+        bool in_other_table =
+            said->either && (is_in_race(benches[i], 1) || is_in_race(benches[i], 2));
+        if (said->named_in_full[i] && !in_table && !in_other_table)
             wrong_use(why_not(said, benches[i]), benches[i]->name);
-        if (said->names ? said->named[i] : in_table)
+        if (in_table && (!said->names || said->named[i]))
             selected[count++] = benches[i];
+        elsewhere = elsewhere || (said->named[i] && in_other_table);
+        wanted = said->named[i] ? benches[i] : wanted;
     }
+    if (count == 0 && wanted != NULL && !elsewhere)
+        wrong_use(why_not(said, wanted), wanted->name);
     selected[count] = NULL;
     said->options.selected = selected;
 }
@@ -180,6 +192,10 @@ static bool *flag_of(struct said *said, const char *option) {
         return &said->profile;
     if (strcmp(option, "--peers") == 0)
         return &said->peers;
+    if (strcmp(option, "--either") == 0)
+        return &said->either;
+    if (strcmp(option, "--check") == 0)
+        return &said->options.check;
     return strcmp(option, "--held") == 0 ? &said->held : NULL;
 }
 

@@ -29,11 +29,12 @@ static const struct heat {
     {"chameneos", 6, 6, false}, {"memory", 3, 0, true},      {"philosophers", 0, 0, false},
     {"buffer", 0, 0, false},    {"dictionary", 0, 0, false}, {"quicksort", 0, 0, true},
     {"nqueens", 0, 0, true},    {"sieve", 0, 0, true},       {"chat", 0, 0, false},
+    {"wake", 0, 0, false},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])
 
-const char *const peer_names[] = {"erlang", "go", "tokio", "caf", "boostfiber", NULL};
+const char *const peer_names[] = {"erlang", "go", "tokio", "caf", "boostfiber", "libuv", NULL};
 
 static const struct heat *heat_of(const struct bench *bench) {
     for (size_t i = 0; i < HEAT_COUNT; i++) {
@@ -44,7 +45,9 @@ static const struct heat *heat_of(const struct bench *bench) {
 }
 
 bool is_in_race(const struct bench *bench, uint32_t workers) {
-    return heat_of(bench) != NULL && (workers == 1 || bench->kind == BENCH_BOTH);
+    if (heat_of(bench) == NULL)
+        return false;
+    return bench->kind == BENCH_BOTH || (bench->kind == BENCH_SEVERAL) == (workers > 1);
 }
 
 double lead_wanted(const struct bench *bench, uint32_t workers) {
@@ -145,20 +148,34 @@ void choose_peers(const struct options *options, struct measured *measured) {
 
 /* ---- verdicts ---- */
 
-/* The side with the best figure of those that are not ours, or 0. */
-unsigned best_peer(const struct measured *measured) {
-    unsigned best = 0;
-    for (unsigned i = 1; i < measured->count; i++) {
-        if (best == 0 || measured->sides[i].figure.median < measured->sides[best].figure.median)
-            best = i;
+/* Whether every peer takes as many times as long as ours as is wanted; unclear if that lies between
+ * the quartiles of the nearest one. */
+enum lead lead_of(const struct measured *measured) {
+    double wanted = lead_wanted(measured->bench, measured->sides[0].setup.workers);
+    unsigned nearest = 1;
+    if (measured->count == 1)
+        return LEAD_NO_PEER;
+    if (wanted <= 0)
+        return LEAD_NONE_WANTED;
+    for (unsigned i = 2; i < measured->count; i++) {
+        if (measured->sides[i].ratio.median < measured->sides[nearest].ratio.median)
+            nearest = i;
     }
-    return best;
+    const struct spread *ratio = &measured->sides[nearest].ratio;
+    if (ratio->q1 < wanted && wanted <= ratio->q3)
+        return LEAD_UNCLEAR;
+    return ratio->median >= wanted ? LEAD_REACHED : LEAD_MISSED;
 }
 
-bool keeps_lead(const struct measured *measured) {
-    double wanted = lead_wanted(measured->bench, measured->sides[0].setup.workers);
-    unsigned best = best_peer(measured);
-    return best == 0 || measured->sides[best].ratio.median >= wanted;
+const char *lead_name(enum lead lead) {
+    switch (lead) {
+    case LEAD_NO_PEER: return "no peer";
+    case LEAD_NONE_WANTED: return "-";
+    case LEAD_MISSED: return "MISS";
+    case LEAD_UNCLEAR: return "unclear";
+    case LEAD_REACHED: return "ok";
+    }
+    return "?";
 }
 
 /* ---- peers that are in no package ---- */

@@ -31,9 +31,18 @@ const char *balance_name(jzx_balance balance) {
     return "?";
 }
 
-uint32_t cap_of(const struct bench *bench) {
+const char *cap_of(const struct bench *bench) {
+    static char text[CELL];
     uint32_t cap = bench->config != NULL ? bench->config->default_mailbox_cap : 0;
-    return cap != 0 ? cap : JZX_DEFAULT_MAILBOX_CAP;
+    if (bench->cap != NULL)
+        return bench->cap;
+    snprintf(text, sizeof text, "%u", cap != 0 ? cap : JZX_DEFAULT_MAILBOX_CAP);
+    return text;
+}
+
+const char *commit_name(void) {
+    const char *name = getenv("JZX_COMMIT");
+    return name != NULL ? name : "unknown";
 }
 
 const char *verdict_of(const struct measured *measured) {
@@ -113,7 +122,7 @@ static void print_columns(FILE *out, const struct options *options) {
     case MODE_PEERS:
         fprintf(out, "%-13s %-19s %-60s %6s %-9s %s\n", "bench (ns)", "jzx",
                 "peers, and how many times ours they take", "aim", "verdict",
-                "cap, batch, one operation");
+                "our cap, our batch, one operation");
         break;
     case MODE_PROFILE: break;
     }
@@ -130,8 +139,8 @@ void print_head(FILE *out, const struct options *options) {
         memset(&system, 0, sizeof system);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&now));
     getloadavg(loads, 1);
-    fprintf(out, "version   libjzx %s, as installed; %u worker%s", jzx_version(),
-            (unsigned)options->workers, options->workers == 1 ? "" : "s");
+    fprintf(out, "version   libjzx %s (commit %s), as installed; %u worker%s", jzx_version(),
+            commit_name(), (unsigned)options->workers, options->workers == 1 ? "" : "s");
     if (options->mode == MODE_WORKERS)
         fprintf(out, " against %u, balance %s", (unsigned)options->against,
                 balance_name(options->balance));
@@ -252,7 +261,7 @@ static void print_floor_row(FILE *out, const struct measured *measured) {
     }
     format_limit(aim, limits.aim, (struct scale){1, "", 0});
     format_limit(limit, limits.ratio, (struct scale){1, "", 1});
-    fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5u %7u %-10s ", bench->name, jzx, floor,
+    fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5s %7u %-10s ", bench->name, jzx, floor,
             ratio, aim, limit, verdict_of(measured), cap_of(bench), bench->payload, bench->batch);
     print_operation(out, measured);
 }
@@ -323,12 +332,11 @@ static void print_peers_row(FILE *out, const struct measured *measured) {
     format_figure(jzx, measured, 0);
     double wanted = lead_wanted(bench, workers);
     format_limit(aim, wanted > 0 ? wanted : -1, (struct scale){1, "", 1});
-    fprintf(out, "%-13s %-19s %-60s %6s %-9s %u, %s, ", bench->name, jzx, peers, aim,
-            measured->count == 1   ? "no peer"
-            : keeps_lead(measured) ? "ok"
-                                   : "MISS",
-            cap_of(bench), bench->batch);
+    fprintf(out, "%-13s %-19s %-60s %6s %-9s %s, %s, ", bench->name, jzx, peers, aim,
+            lead_name(lead_of(measured)), cap_of(bench), bench->batch);
     free(peers);
+    if (bench->unit != BENCH_NS)
+        fprintf(out, "%s / ", unit_name(bench->unit));
     fprintf(out, "%s", bench->op);
     print_recorded(out, bench, workers);
     print_shows(out, bench);

@@ -118,6 +118,7 @@ const struct bench bench_sieve = {
     .name = "sieve",
     .op = "number",
     .checked = "primes",
+    .cap = "1024/524287",
     .batch = "64",
     .kind = BENCH_BOTH,
     .run = run,

@@ -28,7 +28,7 @@ table() {
             ratio[row, field("peer")] = field("ratio")
         }
         END {
-            peers = split("erlang go tokio caf boostfiber", names, " ")
+            peers = split("erlang go tokio caf boostfiber libuv", names, " ")
             printf "row"
             for (p = 1; p <= peers; p++) printf " %s", names[p]
             print ""
@@ -58,7 +58,7 @@ set key outside right top
 set xtics rotate by -35
 set datafile missing 'NaN'
 plot 1 with lines lc rgb '#444444' title 'libjzx', \
-     for [i=2:6] '$data' using i:xtic(1) title columnheader(i)
+     for [i=2:7] '$data' using i:xtic(1) title columnheader(i)
 END
     echo "drawn     $dir/race-$workers.svg" >&2
 done
