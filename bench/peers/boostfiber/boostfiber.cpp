@@ -2,6 +2,7 @@
 // The rows in Boost.Fiber: an actor is a fiber with a buffered channel, large enough that no two
 // fibers wait for room in each other's. One worker: round_robin; more: work_stealing.
 #include <boost/fiber/all.hpp>
+#include <boost/sort/pdqsort/pdqsort.hpp>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -16,7 +17,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace bf = boost::fibers;
@@ -705,6 +705,31 @@ int64_t buffer() {
 constexpr int32_t dictionary_clients = 20;
 constexpr uint32_t dictionary_keys = 65536;
 
+// Keys in a flat table, each at its hash or after it without a gap. Half of the slots are used.
+struct flat_map {
+    struct entry {
+        uint32_t key, value;
+    };
+
+    static constexpr uint32_t slot_bits = 17;
+    static constexpr uint32_t no_key = UINT32_MAX;
+    std::vector<entry> slots = std::vector<entry>(1u << slot_bits, {no_key, 0});
+
+    flat_map() {
+        for (uint32_t i = 0; i < dictionary_keys; ++i)
+            (*this)[i] = i;
+    }
+
+    // The value, or the place for that of a new key.
+    uint32_t &operator[](uint32_t key) {
+        uint32_t i = key * 2654435769u >> (32 - slot_bits);
+        while (slots[i].key != key && slots[i].key != no_key)
+            i = (i + 1) % (1u << slot_bits);
+        slots[i].key = key;
+        return slots[i].value;
+    }
+};
+
 struct request {
     int32_t from;
     uint32_t key;
@@ -713,15 +738,15 @@ struct request {
 
 int64_t dictionary() {
     static bf::buffered_channel<request> requests{32};
-    static std::unordered_map<uint32_t, int64_t> map;
-    map.reserve(dictionary_keys);
-    for (uint32_t i = 0; i < dictionary_keys; ++i)
-        map[i] = i;
+    static flat_map map;
     make_mail64(dictionary_clients, 2);
     go([] {
         for (;;) {
             auto r = pop(requests);
-            mail64[r.from]->push(r.value < 0 ? map.find(r.key)->second : map[r.key] = r.value);
+            auto &value = map[r.key];
+            if (r.value >= 0)
+                value = static_cast<uint32_t>(r.value);
+            mail64[r.from]->push(value);
         }
     });
     for (int32_t i = 0; i < dictionary_clients; ++i)
@@ -750,15 +775,27 @@ int64_t dictionary() {
 constexpr int64_t sort_at_once = 2048;
 std::vector<uint64_t> numbers;
 
+// Moves what is less to the front and returns where the rest begins. No branch depends on a number.
+uint64_t *gather_less(uint64_t *from, uint64_t *to, uint64_t than) {
+    auto end = from;
+    for (; from != to; ++from) {
+        uint64_t x = *from;
+        *from = *end;
+        *end = x;
+        end += x < than;
+    }
+    return end;
+}
+
 void sorter(numbers_channel &parent, uint64_t *from, uint64_t *to) {
     if (to - from <= sort_at_once) {
-        std::sort(from, to);
+        boost::sort::pdqsort_branchless(from, to);
         parent.push(0);
         return;
     }
     numbers_channel in{4};
     uint64_t middle = from[(to - from) / 2];
-    auto less = std::partition(from, to, [=](uint64_t x) { return x < middle; });
+    auto less = gather_less(from, to, middle);
     auto more = std::partition(less, to, [=](uint64_t x) { return x == middle; });
     int missing = 0;
     auto give = [&](uint64_t *f, uint64_t *t) {
@@ -816,7 +853,7 @@ int64_t solutions(uint32_t columns, uint32_t left, uint32_t right, uint32_t all)
     int64_t n = 0;
     for (uint32_t free = all & ~(columns | left | right); free != 0; free &= free - 1) {
         uint32_t queen = free & -free;
-        n += solutions(columns | queen, (left | queen) << 1 & all, (right | queen) >> 1, all);
+        n += solutions(columns | queen, (left | queen) << 1, (right | queen) >> 1, all);
     }
     return n;
 }

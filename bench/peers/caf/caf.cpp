@@ -3,6 +3,10 @@
 // messages of built-in integers, whose match is one comparison of a token.
 #include <caf/all.hpp>
 
+#if __has_include(<boost/sort/pdqsort/pdqsort.hpp>)
+#include <boost/sort/pdqsort/pdqsort.hpp>
+#endif
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +18,6 @@
 #include <future>
 #include <limits>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 using namespace caf;
@@ -879,20 +882,42 @@ constexpr uint32_t dictionary_clients = 20;
 constexpr uint32_t dictionary_keys = 65536;
 actor dictionary_handle;
 
-struct dictionary_actor : base {
-    std::unordered_map<uint32_t, int64_t> map;
+// Keys in a flat table, each at its hash or after it without a gap. Half of the slots are used.
+struct flat_map {
+    struct entry {
+        uint32_t key, value;
+    };
 
-    dictionary_actor(actor_config &cfg) : base(cfg) {
-        map.reserve(dictionary_keys);
+    static constexpr uint32_t slot_bits = 17;
+    static constexpr uint32_t no_key = UINT32_MAX;
+    std::vector<entry> slots = std::vector<entry>(1u << slot_bits, {no_key, 0});
+
+    flat_map() {
         for (uint32_t i = 0; i < dictionary_keys; ++i)
-            map[i] = i;
+            (*this)[i] = i;
     }
+
+    // The value, or the place for that of a new key.
+    uint32_t &operator[](uint32_t key) {
+        uint32_t i = key * 2654435769u >> (32 - slot_bits);
+        while (slots[i].key != key && slots[i].key != no_key)
+            i = (i + 1) % (1u << slot_bits);
+        slots[i].key = key;
+        return slots[i].value;
+    }
+};
+
+struct dictionary_actor : base {
+    flat_map map;
+
+    using base::base;
 
     behavior make_behavior() override {
         return {
-            [this](uint32_t from, uint32_t key) { post(actors[from], map.find(key)->second); },
+            [this](uint32_t from, uint32_t key) { post(actors[from], int64_t{map[key]}); },
             [this](uint32_t from, uint32_t key, int64_t value) {
-                post(actors[from], map[key] = value);
+                map[key] = static_cast<uint32_t>(value);
+                post(actors[from], value);
             },
         };
     }
@@ -945,6 +970,27 @@ int64_t dictionary(actor_system &sys) {
 constexpr int64_t sort_at_once = 2048;
 std::vector<uint64_t> numbers;
 
+// Moves what is less to the front and returns where the rest begins. No branch depends on a number.
+uint64_t *gather_less(uint64_t *from, uint64_t *to, uint64_t than) {
+    auto end = from;
+    for (; from != to; ++from) {
+        uint64_t x = *from;
+        *from = *end;
+        *end = x;
+        end += x < than;
+    }
+    return end;
+}
+
+// With Boost's sort if it is there, which is faster.
+void sort_numbers(uint64_t *from, uint64_t *to) {
+#if __has_include(<boost/sort/pdqsort/pdqsort.hpp>)
+    boost::sort::pdqsort_branchless(from, to);
+#else
+    std::sort(from, to);
+#endif
+}
+
 struct sorter : base {
     actor parent;
     int64_t from;
@@ -964,12 +1010,12 @@ struct sorter : base {
     behavior make_behavior() override {
         auto a = numbers.data();
         if (to - from <= sort_at_once) {
-            std::sort(a + from, a + to);
+            sort_numbers(a + from, a + to);
             post(parent, from);
             return {};
         }
         uint64_t middle = a[from + (to - from) / 2];
-        auto less = std::partition(a + from, a + to, [=](uint64_t x) { return x < middle; });
+        auto less = gather_less(a + from, a + to, middle);
         auto equal = std::partition(less, a + to, [=](uint64_t x) { return x == middle; });
         give(from, less - a);
         give(equal - a, to);
@@ -1036,7 +1082,7 @@ int64_t solutions(uint32_t columns, uint32_t left, uint32_t right, uint32_t all)
     int64_t n = 0;
     for (uint32_t free = all & ~(columns | left | right); free != 0; free &= free - 1) {
         uint32_t queen = free & -free;
-        n += solutions(columns | queen, (left | queen) << 1 & all, (right | queen) >> 1, all);
+        n += solutions(columns | queen, (left | queen) << 1, (right | queen) >> 1, all);
     }
     return n;
 }

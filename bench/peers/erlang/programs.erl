@@ -312,15 +312,25 @@ send_boards(Free, Queens, Columns, Left, Right, Master) ->
     Master ! {Queens, Columns bor Queen, (Left bor Queen) bsl 1, (Right bor Queen) bsr 1},
     send_boards(Free bxor Queen, Queens, Columns, Left, Right, Master).
 
+%% The columns that are not taken are a set, too; at most 16. The masks tell the compiler that no
+%% number gets large, so that it need not look. A row without a free field costs no call.
 solve(Full, _, _, Full) -> 1;
 solve(Columns, Left, Right, Full) ->
-    solve(Full band bnot (Columns bor Left bor Right), Columns, Left, Right, Full, 0).
+    Open = Full bxor Columns,
+    solve(Open band bnot (Left bor Right), Open, Left, Right, 0).
 
-solve(0, _, _, _, _, Sum) -> Sum;
-solve(Free, Columns, Left, Right, Full, Sum) ->
+solve(0, _, _, _, Sum) -> Sum;
+solve(Free, Open, Left, Right, Sum) ->
     Queen = Free band -Free,
-    More = solve(Columns bor Queen, (Left bor Queen) bsl 1, (Right bor Queen) bsr 1, Full),
-    solve(Free bxor Queen, Columns, Left, Right, Full, Sum + More).
+    Open1 = (Open bxor Queen) band 16#FFFF,
+    Left1 = ((Left bor Queen) * 2) band 16#FFFF,
+    Right1 = ((Right bor Queen) bsr 1) band 16#FFFF,
+    Sum1 = case Open1 band bnot (Left1 bor Right1) of
+        0 when Open1 =:= 0 -> Sum + 1;
+        0 -> Sum;
+        Free1 -> solve(Free1, Open1, Left1, Right1, Sum)
+    end,
+    solve(Free band (Free - 1), Open, Left, Right, Sum1).
 
 %% sieve: an actor has its primes in order, the newest apart, so that adding one costs little
 
@@ -362,9 +372,14 @@ keep(N, Primes, New, Count, Next, Main) ->
     Next ! N,
     filter(Primes, New, Count, Next, Main).
 
-is_multiple(_, []) -> false;
-is_multiple(N, [Prime | _]) when N rem Prime =:= 0 -> true;
-is_multiple(N, [_ | Primes]) -> is_multiple(N, Primes).
+%% Four primes at a time: the list costs less than one by one.
+is_multiple(N, [P1, P2, P3, P4 | Primes]) ->
+    if
+        N rem P1 =:= 0; N rem P2 =:= 0; N rem P3 =:= 0; N rem P4 =:= 0 -> true;
+        true -> is_multiple(N, Primes)
+    end;
+is_multiple(N, [Prime | Primes]) -> N rem Prime =:= 0 orelse is_multiple(N, Primes);
+is_multiple(_, []) -> false.
 
 is_prime(N, Factor) when Factor * Factor > N -> true;
 is_prime(N, Factor) when N rem Factor =:= 0 -> false;
