@@ -191,14 +191,14 @@ static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     sampler.phases = PHASES;
     sampler.phase_ms = (unsigned)size;
     run_sampled(loop, &sampler);
-    double worst_ms = 0;
+    double worst_ms = 0; /* of the changes; the start is none */
     for (unsigned i = 0; i < PHASES; i++) {
         double one_worker = i % 2 == 0 ? chatty : heavy;
         double share_min = i % 2 == 0 ? CHATTY_SHARE_MIN : HEAVY_SHARE_MIN;
         struct phase phase = phase_of(&sampler, i, bench_cpus() > 1 ? share_min * one_worker : 0);
         run->notes[i] = phase.settled_ms;
         run->notes[PHASES + i] = phase.steady / one_worker;
-        if (phase.settled_ms > worst_ms)
+        if (i > 0 && phase.settled_ms > worst_ms)
             worst_ms = phase.settled_ms;
     }
     run->seconds = worst_ms * 1e-3;
@@ -211,7 +211,7 @@ static const char *const notes[] = {
 
 const struct bench bench_phases = {
     .name = "phases",
-    .op = "worst of 3 changes, until settled",
+    .op = "worst of 2 changes, until settled",
     .checked = "pings answered, results",
     .batch = "1",
     .notes = notes,
