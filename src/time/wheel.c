@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Placing, cascading and passing over what is empty. */
+#include "time/wheel.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/compiler.h"
+
+#define SLOTS_MAX 4096u
+#define WORD_BITS 64u
+
+/* ---- making ---- */
+
+static bool is_valid(struct jzx__wheel_shape shape) {
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
+        uint32_t slots = shape.slots[i];
+        if (slots < 2 || slots > SLOTS_MAX || (slots & (slots - 1)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t word_count(uint32_t slots) {
+    return (slots + WORD_BITS - 1) / WORD_BITS;
+}
+
+bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, uint64_t now,
+                     const jzx_allocator *allocator) {
+    JZX_ASSERT(is_valid(shape));
+    uint32_t slots = 0;
+    uint32_t words = 0;
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
+        slots += shape.slots[i];
+        words += word_count(shape.slots[i]);
+    }
+    *wheel = (struct jzx__wheel){.now = now, .allocator = allocator};
+    wheel->memory_bytes = slots * sizeof(struct jzx__list) + words * sizeof(uint64_t);
+    wheel->memory = jzx__alloc(allocator, wheel->memory_bytes);
+    if (wheel->memory == NULL)
+        return false;
+    struct jzx__list *lists = wheel->memory;
+    uint64_t *used = (void *)(lists + slots);
+    uint32_t shift = 0;
+    uint32_t offset = 0;
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
+        wheel->levels[i] = (struct jzx__wheel_level){.slots = lists + offset,
+                                                     .used = used,
+                                                     .mask = shape.slots[i] - 1,
+                                                     .shift = shift,
+                                                     .offset = offset};
+        used += word_count(shape.slots[i]);
+        offset += shape.slots[i];
+        shift += (uint32_t)__builtin_ctz(shape.slots[i]);
+    }
+    for (uint32_t i = 0; i < slots; i++)
+        jzx__list_init(&lists[i]);
+    for (uint32_t i = 0; i < words; i++)
+        wheel->levels[0].used[i] = 0;
+    wheel->span = (uint64_t)1 << shift;
+    jzx__heap_init(&wheel->heap, allocator);
+    return true;
+}
+
+void jzx__wheel_deinit(struct jzx__wheel *wheel) {
+    JZX_ASSERT(wheel->count == 0);
+    jzx__heap_deinit(&wheel->heap);
+    jzx__free(wheel->allocator, wheel->memory, wheel->memory_bytes);
+}
+
+/* ---- slots ---- */
+
+static inline void mark(struct jzx__wheel_level *level, uint32_t slot) {
+    level->used[slot / WORD_BITS] |= (uint64_t)1 << slot % WORD_BITS;
+}
+
+static inline void unmark(struct jzx__wheel_level *level, uint32_t slot) {
+    level->used[slot / WORD_BITS] &= ~((uint64_t)1 << slot % WORD_BITS);
+}
+
+static inline struct jzx__wheel_level *level_of(struct jzx__wheel *wheel, uint32_t slot) {
+    return slot < wheel->levels[1].offset   ? &wheel->levels[0]
+           : slot < wheel->levels[2].offset ? &wheel->levels[1]
+                                            : &wheel->levels[2];
+}
+
+/* The level of an entry so many ticks away: E47. The caller has seen that it is in the span. */
+static inline struct jzx__wheel_level *level_for(struct jzx__wheel *wheel, uint64_t ticks) {
+    return ticks >> wheel->levels[1].shift == 0   ? &wheel->levels[0]
+           : ticks >> wheel->levels[2].shift == 0 ? &wheel->levels[1]
+                                                  : &wheel->levels[2];
+}
+
+/* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
+static inline void put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, bool in_front) {
+    struct jzx__wheel_level *level = level_for(wheel, entry->deadline - wheel->now);
+    uint32_t slot = (uint32_t)(entry->deadline >> level->shift) & level->mask;
+    if (in_front)
+        jzx__list_push_front(&level->slots[slot], &entry->link);
+    else
+        jzx__list_push_back(&level->slots[slot], &entry->link);
+    mark(level, slot);
+    entry->slot = level->offset + slot;
+    entry->place = JZX__WHEEL_IN_SLOT;
+}
+
+/* ---- setting and removing ---- */
+
+static JZX_COLD bool set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
+    entry->node.sequence = wheel->sequence++;
+    if (!jzx__heap_push(&wheel->heap, &entry->node))
+        return false;
+    entry->place = JZX__WHEEL_IN_HEAP;
+    wheel->count++;
+    return true;
+}
+
+bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
+    JZX_ASSERT(entry->place == JZX__WHEEL_NOWHERE);
+    if (JZX_UNLIKELY(deadline <= wheel->now))
+        deadline = wheel->now + 1;
+    if (JZX_UNLIKELY(deadline > JZX__TICK_MAX))
+        deadline = JZX__TICK_MAX;
+    entry->deadline = deadline;
+    if (JZX_UNLIKELY(deadline - wheel->now >= wheel->span))
+        return set_far(wheel, entry);
+    put(wheel, entry, false);
+    wheel->count++;
+    return true;
+}
+
+void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
+    switch ((enum jzx__wheel_place)entry->place) {
+    case JZX__WHEEL_NOWHERE: return;
+    case JZX__WHEEL_IN_HEAP:
+        jzx__heap_remove(&wheel->heap, &entry->node);
+        wheel->count--;
+        break;
+    case JZX__WHEEL_IN_SLOT: {
+        struct jzx__wheel_level *level = level_of(wheel, entry->slot);
+        uint32_t slot = entry->slot - level->offset;
+        jzx__list_remove(&entry->link);
+        if (jzx__list_is_empty(&level->slots[slot]))
+            unmark(level, slot);
+        wheel->count--;
+        break;
+    }
+    case JZX__WHEEL_DUE: jzx__list_remove(&entry->link); break;
+    }
+    entry->place = JZX__WHEEL_NOWHERE;
+}
+
+/* ---- time ---- */
+
+/* How many slots after `from` the next one is that holds something, from 1 to all of them; 0 if
+ * none does. A slot with the number of `from` itself is the last of them. */
+static uint32_t next_used(const struct jzx__wheel_level *level, uint32_t from) {
+    uint32_t words = word_count(level->mask + 1);
+    uint32_t start = (from + 1) & level->mask;
+    uint32_t word = start / WORD_BITS;
+    uint64_t bits = level->used[word] & (UINT64_MAX << start % WORD_BITS);
+    for (uint32_t i = 0; i <= words; i++) {
+        if (bits != 0) {
+            uint32_t slot = word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+            uint32_t ahead = (slot - from) & level->mask;
+            return ahead != 0 ? ahead : level->mask + 1;
+        }
+        word = word + 1 == words ? 0 : word + 1;
+        bits = level->used[word];
+    }
+    return 0;
+}
+
+/* The first tick of the next slot of a level that holds something: when it fires or cascades. */
+static uint64_t next_of_level(const struct jzx__wheel *wheel, uint32_t i) {
+    const struct jzx__wheel_level *level = &wheel->levels[i];
+    uint64_t block = wheel->now >> level->shift;
+    uint32_t ahead = next_used(level, (uint32_t)block & level->mask);
+    return ahead == 0 ? UINT64_MAX : (block + ahead) << level->shift;
+}
+
+/* The first tick of a slot of the last level at which the first of the heap is within the span. */
+static uint64_t next_of_heap(const struct jzx__wheel *wheel) {
+    const struct jzx__heap_node *first = jzx__heap_peek(&wheel->heap);
+    if (first == NULL)
+        return UINT64_MAX;
+    uint32_t shift = wheel->levels[JZX__WHEEL_LEVELS - 1].shift;
+    uint64_t within = first->key - wheel->span + 1;
+    uint64_t tick = (within + ((uint64_t)1 << shift) - 1) >> shift << shift;
+    return tick > wheel->now ? tick : wheel->now + 1;
+}
+
+uint64_t jzx__wheel_next(const struct jzx__wheel *wheel) {
+    if (wheel->count == 0)
+        return UINT64_MAX;
+    uint64_t next = next_of_heap(wheel);
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
+        uint64_t of_level = next_of_level(wheel, i);
+        next = of_level < next ? of_level : next;
+    }
+    return next;
+}
+
+/* What has come near enough goes from the heap into slots, in front of what was set since (V2). */
+static void cascade_heap(struct jzx__wheel *wheel) {
+    struct jzx__list near;
+    struct jzx__heap_node *node;
+    jzx__list_init(&near);
+    while ((node = jzx__heap_peek(&wheel->heap)) != NULL && node->key - wheel->now < wheel->span) {
+        jzx__heap_pop(&wheel->heap);
+        struct jzx__wheel_entry *entry = (void *)node;
+        jzx__list_push_back(&near, &entry->link);
+    }
+    struct jzx__link *link;
+    while ((link = jzx__list_pop_back(&near)) != NULL)
+        put(wheel, jzx__wheel_entry_of(link), true);
+}
+
+/* The slot that begins now goes a level down, or two. */
+static void cascade(struct jzx__wheel *wheel, uint32_t i) {
+    struct jzx__wheel_level *level = &wheel->levels[i];
+    uint32_t slot = (uint32_t)(wheel->now >> level->shift) & level->mask;
+    struct jzx__list *list = &level->slots[slot];
+    struct jzx__link *link;
+    unmark(level, slot);
+    while ((link = jzx__list_pop_back(list)) != NULL)
+        put(wheel, jzx__wheel_entry_of(link), true);
+}
+
+/* Fires the slot of this tick. */
+static uint32_t fire(struct jzx__wheel *wheel, struct jzx__list *due) {
+    struct jzx__wheel_level *level = &wheel->levels[0];
+    uint32_t slot = (uint32_t)wheel->now & level->mask;
+    struct jzx__link *link;
+    uint32_t count = 0;
+    unmark(level, slot);
+    while ((link = jzx__list_pop_front(&level->slots[slot])) != NULL) {
+        jzx__wheel_entry_of(link)->place = JZX__WHEEL_DUE;
+        jzx__list_push_back(due, link);
+        count++;
+    }
+    wheel->count -= count;
+    return count;
+}
+
+static bool begins_slot(const struct jzx__wheel *wheel, uint32_t i) {
+    uint64_t span = (uint64_t)1 << wheel->levels[i].shift;
+    return (wheel->now & (span - 1)) == 0;
+}
+
+bool jzx__wheel_advance(struct jzx__wheel *wheel, uint64_t to, uint32_t most,
+                        struct jzx__list *due) {
+    uint32_t count = 0;
+    if (to > JZX__TICK_MAX)
+        to = JZX__TICK_MAX;
+    while (wheel->now < to) {
+        uint64_t next = jzx__wheel_next(wheel);
+        if (next > to) {
+            wheel->now = to;
+            return true;
+        }
+        if (count >= most)
+            return false;
+        wheel->now = next;
+        /* From the lowest level up: what comes from further up goes in front (V2). */
+        if (begins_slot(wheel, 1))
+            cascade(wheel, 1);
+        if (begins_slot(wheel, 2)) {
+            cascade(wheel, 2);
+            cascade_heap(wheel);
+        }
+        count += fire(wheel, due);
+    }
+    return true;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* The timing wheel, against a model that looks at all entries: exact ticks, order, removal. */
+#include "time/wheel.h"
+
+#include "child.h"
+#include "fixture.h"
+#include "seeds.h"
+
+#include <string.h>
+
+#define ENTRIES 64u
+#define NEVER UINT64_MAX
+
+static const jzx_allocator *counting(void) {
+    static jzx_allocator allocator;
+    allocator = fixture_allocator();
+    return &allocator;
+}
+
+/* ---- one entry ---- */
+
+/* The tick at which an entry with this delay fires, if time passes tick by tick or in one step. */
+static uint64_t fires_at(uint64_t start, uint64_t delay, uint64_t step) {
+    struct jzx__wheel wheel;
+    struct jzx__wheel_entry entry = {0};
+    struct jzx__list due;
+    jzx__list_init(&due);
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, start, counting()));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entry, start + delay));
+    uint64_t fired = NEVER;
+    while (fired == NEVER && wheel.now < start + delay + 2) {
+        JZX_EXPECT(jzx__wheel_advance(&wheel, wheel.now + step, 1, &due));
+        if (!jzx__list_is_empty(&due))
+            fired = wheel.now;
+    }
+    jzx__wheel_remove(&wheel, &entry);
+    jzx__wheel_deinit(&wheel);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+    return fired;
+}
+
+static const uint64_t boundary_delays[] = {1,     2,     255,     256,     257,     511,
+                                           512,   16383, 16384,   16385,   16640,   32768,
+                                           65536, 65537, 1048575, 1048576, 1048577, 1064960};
+
+JZX_TEST(every_boundary_delay_fires_at_its_exact_tick, "E46", "E47", "E48", "E51") {
+    static const uint64_t starts[] = {0, 1, 255, 256, 16383, 16384, 1048575, 1048576, 123456789};
+    for (size_t i = 0; i < sizeof boundary_delays / sizeof boundary_delays[0]; i++) {
+        for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++)
+            JZX_EXPECT_EQ(fires_at(starts[k], boundary_delays[i], 1),
+                          starts[k] + boundary_delays[i]);
+    }
+}
+
+JZX_TEST(a_deadline_that_is_not_in_the_future_means_the_next_tick, "E51") {
+    struct jzx__wheel wheel;
+    static struct jzx__wheel_entry entries[3];
+    struct jzx__list due;
+    jzx__list_init(&due);
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 1000, counting()));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[0], 1000));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[1], 0));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[2], 1001));
+    JZX_EXPECT_EQ(jzx__wheel_next(&wheel), 1001);
+    JZX_EXPECT(jzx__wheel_advance(&wheel, 1001, UINT32_MAX, &due));
+    for (unsigned i = 0; i < 3; i++)
+        JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[i]);
+    jzx__wheel_deinit(&wheel);
+}
+
+JZX_TEST(delays_of_years_and_beyond_the_last_tick_stay_set, "E51") {
+    struct jzx__wheel wheel;
+    static struct jzx__wheel_entry entries[3];
+    struct jzx__list due;
+    uint64_t century = 100ull * 365 * 24 * 3600 * 1000;
+    jzx__list_init(&due);
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 5, counting()));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[0], UINT64_MAX));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[1], JZX__TICK_MAX));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[2], century));
+    JZX_EXPECT_EQ(entries[0].deadline, JZX__TICK_MAX);
+    JZX_EXPECT(jzx__wheel_advance(&wheel, century - 1, 1, &due));
+    JZX_EXPECT(jzx__list_is_empty(&due));
+    JZX_EXPECT(jzx__wheel_advance(&wheel, century, 1, &due));
+    JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[2]);
+    JZX_EXPECT(jzx__wheel_advance(&wheel, UINT64_MAX, 9, &due));
+    JZX_EXPECT_EQ(wheel.now, JZX__TICK_MAX);
+    JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[0]);
+    JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[1]);
+    jzx__wheel_deinit(&wheel);
+}
+
+/* ---- order ---- */
+
+/* Sets one entry for the same tick from each of these distances: each lies further down than the
+ * one before when it is set. */
+JZX_TEST(entries_of_one_tick_fire_in_the_order_in_which_they_were_set, "E48") {
+    static const uint64_t distances[] = {3000000, 1048577, 1048576, 1048575, 500000, 16385, 16384,
+                                         16383,   5000,    257,     256,     255,    2,     1};
+    enum { COUNT = sizeof distances / sizeof distances[0] };
+    for (uint64_t tick = 4194304 - 1; tick <= 4194304 + 1; tick++) {
+        struct jzx__wheel wheel;
+        struct jzx__wheel_entry entries[COUNT][2];
+        struct jzx__list due;
+        memset(entries, 0, sizeof entries);
+        jzx__list_init(&due);
+        JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
+        for (unsigned i = 0; i < COUNT; i++) {
+            JZX_EXPECT(jzx__wheel_advance(&wheel, tick - distances[i], 1, &due));
+            JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i][0], tick));
+            JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i][1], tick));
+        }
+        JZX_EXPECT(jzx__list_is_empty(&due));
+        JZX_EXPECT(jzx__wheel_advance(&wheel, tick, 1, &due));
+        for (unsigned i = 0; i < 2 * COUNT; i++)
+            JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[0][0] + i);
+        jzx__wheel_deinit(&wheel);
+    }
+}
+
+JZX_TEST(an_advance_stops_after_the_tick_that_fills_the_list) {
+    struct jzx__wheel wheel;
+    static struct jzx__wheel_entry entries[4];
+    struct jzx__list due;
+    jzx__list_init(&due);
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
+    for (unsigned i = 0; i < 4; i++)
+        JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i], 10 + i / 2 * 300));
+    JZX_EXPECT(!jzx__wheel_advance(&wheel, 1000, 1, &due));
+    JZX_EXPECT_EQ(wheel.now, 10); /* both of that tick */
+    JZX_EXPECT_EQ(wheel.count, 2);
+    JZX_EXPECT(jzx__wheel_advance(&wheel, 1000, 3, &due));
+    JZX_EXPECT_EQ(wheel.now, 1000);
+    for (unsigned i = 0; i < 4; i++)
+        JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[i]);
+    jzx__wheel_deinit(&wheel);
+}
+
+/* ---- removal, memory ---- */
+
+JZX_TEST(an_entry_can_be_taken_out_wherever_it_is) {
+    struct jzx__wheel wheel;
+    static struct jzx__wheel_entry entries[5];
+    struct jzx__list due;
+    jzx__list_init(&due);
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
+    static const uint64_t deadlines[] = {1, 10, 1000, 100000, 10000000};
+    for (unsigned i = 0; i < 5; i++)
+        JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i], deadlines[i]));
+    JZX_EXPECT(jzx__wheel_advance(&wheel, 1, 1, &due));
+    JZX_EXPECT_EQ(entries[0].place, JZX__WHEEL_DUE);
+    for (unsigned i = 0; i < 5; i++) {
+        JZX_EXPECT(jzx__wheel_is_set(&entries[i]));
+        jzx__wheel_remove(&wheel, &entries[i]);
+        jzx__wheel_remove(&wheel, &entries[i]); /* once more does nothing */
+        JZX_EXPECT(!jzx__wheel_is_set(&entries[i]));
+    }
+    JZX_EXPECT(jzx__list_is_empty(&due));
+    JZX_EXPECT_EQ(wheel.count, 0);
+    JZX_EXPECT_EQ(jzx__wheel_next(&wheel), NEVER);
+    jzx__wheel_deinit(&wheel);
+}
+
+JZX_TEST(a_slot_that_was_emptied_is_passed_over) {
+    static struct jzx__wheel_entry entries[4];
+    static const uint64_t deadlines[] = {10, 200, 5000, 300000};
+    static const uint64_t nexts[] = {200, 5000 / 256 * 256, 300000 / 16384 * 16384, NEVER};
+    struct jzx__wheel wheel;
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
+    for (unsigned i = 0; i < 4; i++)
+        JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i], deadlines[i]));
+    JZX_EXPECT_EQ(jzx__wheel_next(&wheel), 10);
+    for (unsigned i = 0; i < 4; i++) {
+        jzx__wheel_remove(&wheel, &entries[i]);
+        JZX_EXPECT_EQ(jzx__wheel_next(&wheel), nexts[i]);
+    }
+    jzx__wheel_deinit(&wheel);
+}
+
+JZX_TEST(without_memory_a_far_entry_is_not_set_and_a_near_one_needs_none, "C+fail") {
+    struct jzx__wheel wheel;
+    struct jzx__wheel_entry far = {0};
+    struct jzx__wheel_entry near = {0};
+    fixture_fail_allocations(0, UINT64_MAX);
+    JZX_EXPECT(!jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
+    fixture_fail_allocations(0, 0);
+    JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
+    fixture_fail_allocations(0, UINT64_MAX);
+    JZX_EXPECT(!jzx__wheel_set(&wheel, &far, 1048576));
+    JZX_EXPECT(!jzx__wheel_is_set(&far));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &near, 1048575));
+    fixture_fail_allocations(0, 0);
+    JZX_EXPECT_EQ(wheel.count, 1);
+    jzx__wheel_remove(&wheel, &near);
+    jzx__wheel_deinit(&wheel);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+static void make_an_odd_wheel(void) {
+    struct jzx__wheel wheel;
+    jzx__wheel_init(&wheel, (struct jzx__wheel_shape){{256, 60, 64}}, 0, counting());
+}
+
+JZX_TEST(a_level_has_a_power_of_two_of_slots) {
+    struct child_end end = run_in_child(make_an_odd_wheel);
+    JZX_EXPECT(child_aborted(&end, "wheel.c:"));
+}
+
+/* ---- anything ---- */
+
+struct model {
+    struct jzx__wheel wheel;
+    struct jzx__wheel_entry entries[ENTRIES];
+    uint64_t deadline[ENTRIES]; /* NEVER: not set */
+    uint64_t set_as[ENTRIES];   /* its number among all that were set */
+    uint64_t sequence;
+};
+
+/* The entry that must fire next at or before tick `to`, or ENTRIES. */
+static unsigned model_next(const struct model *m, uint64_t to) {
+    unsigned first = ENTRIES;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (m->deadline[i] > to)
+            continue;
+        if (first == ENTRIES || m->deadline[i] < m->deadline[first] ||
+            (m->deadline[i] == m->deadline[first] && m->set_as[i] < m->set_as[first]))
+            first = i;
+    }
+    return first;
+}
+
+static uint64_t random_span(struct jzx__rng *rng, uint64_t span) {
+    switch (jzx__rng_below(rng, 6)) {
+    case 0: return jzx__rng_below(rng, 4);
+    case 1: return jzx__rng_below(rng, 300);
+    case 2: return span / 64 * jzx__rng_below(rng, 70) + jzx__rng_below(rng, 3);
+    case 3: return span - 2 + jzx__rng_below(rng, 4);
+    case 4: return jzx__rng_below(rng, (uint32_t)(3 * span));
+    default: return jzx__rng_below(rng, (uint32_t)span);
+    }
+}
+
+static void model_set(struct model *m, unsigned i, uint64_t delay) {
+    uint64_t deadline = m->wheel.now + delay;
+    JZX_EXPECT(jzx__wheel_set(&m->wheel, &m->entries[i], deadline));
+    m->deadline[i] = delay == 0 ? m->wheel.now + 1 : deadline;
+    m->set_as[i] = m->sequence++;
+}
+
+static bool model_advance(struct model *m, uint64_t to, uint32_t most) {
+    struct jzx__list due;
+    struct jzx__link *link;
+    uint64_t before = m->wheel.now;
+    uint64_t soonest = jzx__wheel_next(&m->wheel);
+    unsigned first = model_next(m, NEVER - 1);
+    bool ok = JZX_EXPECT(soonest > before);
+    if (first != ENTRIES)
+        ok &= JZX_EXPECT(soonest <= m->deadline[first]);
+    else
+        ok &= JZX_EXPECT_EQ(soonest, NEVER);
+    jzx__list_init(&due);
+    bool done = jzx__wheel_advance(&m->wheel, to, most, &due);
+    ok &= JZX_EXPECT(done == (m->wheel.now == to));
+    while ((link = jzx__list_pop_front(&due)) != NULL) {
+        unsigned i = model_next(m, m->wheel.now);
+        ok &= JZX_EXPECT(i != ENTRIES && jzx__wheel_entry_of(link) == &m->entries[i]);
+        if (!ok)
+            return false;
+        m->entries[i].place = JZX__WHEEL_NOWHERE;
+        m->deadline[i] = NEVER;
+    }
+    return ok & JZX_EXPECT_EQ(model_next(m, m->wheel.now), ENTRIES);
+}
+
+static bool check_any(struct jzx__rng *rng, struct jzx__wheel_shape shape) {
+    static struct model m;
+    memset(&m, 0, sizeof m);
+    uint64_t start = jzx__rng_below(rng, 2) ? 0 : jzx__rng_below(rng, 1u << 30);
+    bool ok = JZX_EXPECT(jzx__wheel_init(&m.wheel, shape, start, counting()));
+    uint64_t span = m.wheel.span;
+    for (unsigned i = 0; i < ENTRIES; i++)
+        m.deadline[i] = NEVER;
+    for (unsigned step = 0; step < 150 && ok; step++) {
+        unsigned i = jzx__rng_below(rng, ENTRIES);
+        uint32_t what = jzx__rng_below(rng, 8);
+        if (what < 2) {
+            uint64_t to = m.wheel.now + 1 + random_span(rng, span);
+            ok = model_advance(&m, to, what == 0 ? UINT32_MAX : 1 + jzx__rng_below(rng, 3));
+        } else if (m.deadline[i] == NEVER) {
+            model_set(&m, i, random_span(rng, span));
+        } else if (what == 2) {
+            jzx__wheel_remove(&m.wheel, &m.entries[i]);
+            m.deadline[i] = NEVER;
+        }
+    }
+    while (ok && m.wheel.count != 0)
+        ok = model_advance(&m, m.wheel.now + 4 * span, UINT32_MAX);
+    if (!ok)
+        return false;
+    jzx__wheel_deinit(&m.wheel);
+    return JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+static bool check_usual(struct jzx__rng *rng) {
+    return check_any(rng, JZX__WHEEL_SHAPE);
+}
+
+static bool check_small(struct jzx__rng *rng) {
+    struct jzx__wheel_shape shape = {
+        {2u << jzx__rng_below(rng, 4), 2u << jzx__rng_below(rng, 4), 2u << jzx__rng_below(rng, 3)}};
+    return check_any(rng, shape);
+}
+
+JZX_TEST(every_entry_fires_at_its_tick_in_order_once_or_was_removed, "E46", "E47", "E48", "C+inv") {
+    run_seeds("every_entry_fires_at_its_tick_in_order_once_or_was_removed", 1000, check_usual);
+}
+
+JZX_TEST(wheels_of_other_shapes_do_the_same, "E47") {
+    run_seeds("wheels_of_other_shapes_do_the_same", 2000, check_small);
+}
