@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Running. Every run is a process of its own, so that no run inherits a heap, and the sides of a
- * pair come one right after the other, with one worker on one and the same CPU, so that they meet
- * the same phase of a noisy machine. */
+ * pair come one right after the other, so that they meet the same phase of a noisy machine:
+ * against the floor on one and the same CPU, for a gain on each CPU in turn. */
 #include "driver.h"
 
 #include <errno.h>
@@ -166,8 +166,7 @@ bool run_once(const struct bench *bench, const struct setup *setup, struct bench
     return await_child(child, bench->name, who) && read;
 }
 
-/* The number of the n-th CPU that we may use. */
-static int cpu_at(unsigned n) {
+int cpu_at(unsigned n) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         bench_fail("sched_getaffinity: %s", strerror(errno));

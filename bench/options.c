@@ -62,15 +62,7 @@ static long number_of(const char *option, const char *text, char after, long min
 
 /* The last CPU that we may use: the first is where a system does its other work. */
 static int default_cpu(void) {
-    cpu_set_t allowed;
-    int cpu = 0;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-        for (int i = 0; i < CPU_SETSIZE; i++) {
-            if (CPU_ISSET((size_t)i, &allowed))
-                cpu = i;
-        }
-    }
-    return cpu;
+    return cpu_at(bench_cpus() - 1);
 }
 
 static int cpu_of(const char *option, const char *text) {

@@ -263,14 +263,14 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     bool is_request = message->node.lane == JZX__LANE_ROOM;
     if (me != NULL)
         add_hint(me, actor, message);
-    switch (jzx__task_push(&actor->task, &message->node, limit)) {
+    enum jzx__push_result result = jzx__task_push(&actor->task, &message->node, limit);
+    if (result == JZX__PUSH_CLOSED || result == JZX__PUSH_FULL)
+        message->node.flags &= (uint8_t)~JZX__NODE_HINTED; /* it is in no inbox */
+    switch (result) {
     case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task, me); break;
     case JZX__PUSH_OK: break;
-    case JZX__PUSH_CLOSED:
-        message->node.flags &= (uint8_t)~JZX__NODE_HINTED;
-        return jzx__mailbox_gone(loop);
+    case JZX__PUSH_CLOSED: return jzx__mailbox_gone(loop);
     case JZX__PUSH_FULL:
-        message->node.flags &= (uint8_t)~JZX__NODE_HINTED;
         note_full(loop, me, actor, generation);
         if (on_full == JZX_FULL_REFUSE)
             return JZX_ERR_MAILBOX_FULL;
