@@ -54,7 +54,7 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (actor == NULL)
         return refuse(loop, me, jzx__mailbox_gone(loop));
-    if (me != NULL && !jzx__slab_has(&me->slab, 0))
+    if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
         jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message = jzx__message_create(loop, me, len);
     if (message == NULL)

@@ -7,6 +7,9 @@
 
 #define CHUNK_SIZE_BYTES ((size_t)64 * 1024)
 
+/* Batches that get hints after one was taken by another slab than gave it. */
+#define CROSSINGS 16u
+
 /* At the start of each chunk; blocks follow after one block's alignment. */
 struct jzx__slab_chunk {
     struct jzx__slab_chunk *next;
@@ -15,7 +18,7 @@ struct jzx__slab_chunk {
 void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator) {
     jzx__lock_init(&depot->lock);
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
-        depot->classes[i] = (struct jzx__depot_class){NULL, NULL, NULL};
+        depot->classes[i] = (struct jzx__depot_class){NULL};
     depot->chunks = NULL;
     depot->allocator = allocator;
 }
@@ -32,7 +35,7 @@ void jzx__depot_deinit(struct jzx__depot *depot) {
 
 void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot) {
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
-        slab->magazines[i] = (struct jzx__magazine){NULL, 0};
+        slab->magazines[i] = (struct jzx__magazine){NULL};
     slab->depot = depot;
 }
 
@@ -48,11 +51,16 @@ static bool add_chunk(struct jzx__depot *depot, struct jzx__depot_class *class) 
     return true;
 }
 
+struct batch {
+    struct jzx__block *first;
+    uint32_t count;
+};
+
 /* A batch of new blocks, in ascending order of addresses; empty without memory. */
-static struct jzx__magazine carve(struct jzx__depot *depot, uint32_t class_index) {
+static struct batch carve(struct jzx__depot *depot, uint32_t class_index) {
     struct jzx__depot_class *class = &depot->classes[class_index];
     size_t size = jzx__slab_class_size(class_index);
-    struct jzx__magazine batch = {NULL, 0};
+    struct batch batch = {NULL, 0};
     if ((size_t)(class->carve_end - class->carve_next) < size && !add_chunk(depot, class))
         return batch;
     struct jzx__block **tail = &batch.first;
@@ -67,19 +75,34 @@ static struct jzx__magazine carve(struct jzx__depot *depot, uint32_t class_index
     return batch;
 }
 
-void *jzx__slab_alloc_slow(struct jzx__slab *slab, uint32_t class_index) {
-    struct jzx__magazine *magazine = &slab->magazines[class_index];
+/* A batch of the depot; empty without memory. If another slab gave the last one, batches cross. */
+static struct batch take_batch(struct jzx__slab *slab, uint32_t class_index) {
     struct jzx__depot *depot = slab->depot;
+    struct jzx__depot_class *class = &depot->classes[class_index];
+    struct batch batch;
     jzx__lock_acquire(&depot->lock);
-    struct jzx__block *full = depot->classes[class_index].full_batches;
-    if (full != NULL) {
-        depot->classes[class_index].full_batches = full->next_batch;
-        *magazine = (struct jzx__magazine){full, jzx__slab_batch_count(class_index)};
+    if (class->full_batches != NULL) {
+        batch = (struct batch){class->full_batches, jzx__slab_batch_count(class_index)};
+        class->full_batches = batch.first->next_batch;
+        if (class->giver != slab)
+            class->crossings = CROSSINGS;
     } else {
-        *magazine = carve(depot, class_index);
+        batch = carve(depot, class_index);
     }
     jzx__lock_release(&depot->lock);
-    return magazine->first == NULL ? NULL : jzx__slab_alloc_easy(slab, class_index);
+    return batch;
+}
+
+void *jzx__slab_alloc_slow(struct jzx__slab *slab, uint32_t class_index) {
+    struct jzx__magazine *magazine = &slab->magazines[class_index];
+    struct batch batch = {magazine->reserve, jzx__slab_batch_count(class_index)};
+    JZX_ASSERT(magazine->first == NULL);
+    magazine->reserve = NULL;
+    if (batch.first == NULL)
+        batch = take_batch(slab, class_index);
+    magazine->first = batch.first;
+    magazine->count = batch.count;
+    return batch.first == NULL ? NULL : jzx__slab_alloc_easy(slab, class_index);
 }
 
 /* The blocks are in this core's cache still: for a core that gets them they are not. */
@@ -93,20 +116,27 @@ static void set_ahead(struct jzx__block *blocks) {
     }
 }
 
-void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index) {
+static void give_batch(struct jzx__slab *slab, uint32_t class_index, struct jzx__block *batch) {
     struct jzx__magazine *magazine = &slab->magazines[class_index];
     struct jzx__depot *depot = slab->depot;
-    uint32_t kept = jzx__slab_batch_count(class_index);
-    JZX_ASSERT(magazine->count == 2 * kept);
-    struct jzx__block *last_kept = magazine->first; /* the newest stay: they are in the cache */
-    for (uint32_t i = 1; i < kept; i++)
-        last_kept = last_kept->next;
-    struct jzx__block *spilled = last_kept->next;
-    last_kept->next = NULL;
-    magazine->count = kept;
-    set_ahead(spilled);
+    struct jzx__depot_class *class = &depot->classes[class_index];
+    if (magazine->hints)
+        set_ahead(batch);
     jzx__lock_acquire(&depot->lock);
-    spilled->next_batch = depot->classes[class_index].full_batches;
-    depot->classes[class_index].full_batches = spilled;
+    batch->next_batch = class->full_batches;
+    class->full_batches = batch;
+    class->giver = slab;
+    magazine->hints = class->crossings != 0;
+    class->crossings -= magazine->hints;
     jzx__lock_release(&depot->lock);
+}
+
+void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index) {
+    struct jzx__magazine *magazine = &slab->magazines[class_index];
+    JZX_ASSERT(magazine->count == jzx__slab_batch_count(class_index));
+    if (magazine->reserve != NULL)
+        give_batch(slab, class_index, magazine->reserve); /* the older ones */
+    magazine->reserve = magazine->first;
+    magazine->first = NULL;
+    magazine->count = 0;
 }

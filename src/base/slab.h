@@ -43,12 +43,14 @@ struct jzx__block {
 /* How many blocks `ahead` is ahead. */
 #define JZX__SLAB_AHEAD 8u
 
-/* A magazine is a batch that may hold up to two full ones: refilled with one when it is empty,
- * relieved of one when it holds two. So at least a batch of blocks passes between two visits to
- * the depot. */
+/* A magazine is a batch, of which blocks are taken and to which they are given, and a full one in
+ * reserve. They change places when the first is empty or full, and only what is then still missing
+ * or too much is the depot's: at least a batch of blocks passes between two visits. */
 struct jzx__magazine {
     struct jzx__block *first;
     uint32_t count;
+    bool hints;                 /* batches that it gives away are to say what comes ahead */
+    struct jzx__block *reserve; /* a full batch, or NULL */
 };
 
 struct jzx__slab_chunk;
@@ -57,6 +59,8 @@ struct jzx__depot_class {
     struct jzx__block *full_batches;
     char *carve_next;
     char *carve_end;
+    const struct jzx__slab *giver; /* of the newest batch */
+    uint32_t crossings;            /* batches to come that get hints, as one has crossed */
 };
 
 struct jzx__depot {
@@ -99,7 +103,13 @@ static inline uint32_t jzx__slab_batch_count(uint32_t class_index) {
 JZX_COLD void *jzx__slab_alloc_slow(struct jzx__slab *slab, uint32_t class_index);
 JZX_COLD void jzx__slab_spill(struct jzx__slab *slab, uint32_t class_index);
 
-/* True if the next allocation of the class needs nothing but the magazine. */
+/* True if an allocation of the class needs nothing from the depot. */
+static inline bool jzx__slab_is_stocked(const struct jzx__slab *slab, uint32_t class_index) {
+    const struct jzx__magazine *magazine = &slab->magazines[class_index];
+    return magazine->first != NULL || magazine->reserve != NULL;
+}
+
+/* True if the next allocation of the class needs no call. */
 static inline bool jzx__slab_has(const struct jzx__slab *slab, uint32_t class_index) {
     return slab->magazines[class_index].first != NULL;
 }
@@ -130,7 +140,7 @@ static inline void jzx__slab_fetch_ahead(const void *block) {
 static inline void jzx__slab_free(struct jzx__slab *slab, uint32_t class_index, void *ptr) {
     struct jzx__magazine *magazine = &slab->magazines[class_index];
     struct jzx__block *block = ptr;
-    if (JZX_UNLIKELY(magazine->count == 2 * jzx__slab_batch_count(class_index)))
+    if (JZX_UNLIKELY(magazine->count == jzx__slab_batch_count(class_index)))
         jzx__slab_spill(slab, class_index);
     block->next = magazine->first;
     magazine->first = block;
