@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/futex.h"
+#include "base/thread.h"
 
 #include "jzx/time.h"
 
@@ -325,6 +326,7 @@ static void *watch(void *arg) {
     char name[16];
     snprintf(name, sizeof name, "%.9s-watch", sched->crew.name);
     pthread_setname_np(pthread_self(), name);
+    jzx__thread_be_prompt(); /* and with it the spares, which it starts */
     while (!jzx__sched_is_leaving(sched)) {
         uint64_t now = jzx__clock_now(&sched->clock);
         uint64_t due = look_at_all(sched, now);
