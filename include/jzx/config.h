@@ -5,6 +5,7 @@
 #define JZX_CONFIG_H
 
 #include "jzx/api.h"
+#include "jzx/clock.h"
 #include "jzx/error.h"
 
 #include <stdbool.h>
@@ -80,6 +81,8 @@ typedef struct jzx_config {
     size_t size;                  /* sizeof(jzx_config): set by jzx_config_init or JZX_CONFIG */
     jzx_allocator allocator;      /* copied; default malloc and free */
     jzx_log_sink log;             /* copied; default warnings to standard error */
+    jzx_clock *clock;             /* NULL: the monotonic clock of the system. Must outlive the loop;
+                                   * on a clock that is moved by hand no stall is noticed */
     uint32_t max_actors;          /* alive at once; memory grows with use, not with this bound */
     uint32_t default_mailbox_cap; /* user messages that may wait, 1 .. JZX_MAILBOX_CAP_MAX */
     uint32_t max_msgs_per_actor;  /* messages that an actor handles in one turn at most */

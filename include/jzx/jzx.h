@@ -5,6 +5,7 @@
 
 #include "jzx/actor.h"
 #include "jzx/api.h"
+#include "jzx/clock.h"
 #include "jzx/config.h"
 #include "jzx/context.h"
 #include "jzx/error.h"
@@ -13,6 +14,7 @@
 #include "jzx/message.h"
 #include "jzx/observe.h"
 #include "jzx/time.h"
+#include "jzx/timer.h"
 #include "jzx/version.h"
 
 #endif

@@ -85,16 +85,19 @@ typedef struct jzx_stats {
     uint64_t spawned;
     uint64_t exited; /* all ends; failed ones among them */
     uint64_t failed;
-    uint64_t turns;     /* times that an actor was given the thread */
-    uint64_t injected;  /* times that another thread made an actor ready */
-    uint64_t calls;     /* functions of jzx_loop_call that ran */
-    uint64_t parked;    /* times that a worker went to sleep */
-    uint64_t woken;     /* times that one was woken */
-    uint64_t submitted; /* actors of other threads that a worker took from the global queue */
-    uint64_t crossed;   /* messages from one worker to another */
-    uint64_t published; /* actors that a worker offered to others */
-    uint64_t reclaimed; /* of those, taken back because nobody came */
-    uint64_t stolen;    /* of those, taken by another worker */
+    uint64_t turns;        /* times that an actor was given the thread */
+    uint64_t injected;     /* times that another thread made an actor ready */
+    uint64_t calls;        /* functions of jzx_loop_call that ran */
+    uint64_t timers_set;   /* one that repeats counts once */
+    uint64_t timers_fired; /* messages of timers that came to a mailbox */
+    uint64_t timers_ended; /* all ends; timers_set - timers_ended are pending */
+    uint64_t parked;       /* times that a worker went to sleep */
+    uint64_t woken;        /* times that one was woken */
+    uint64_t submitted;    /* actors of other threads that a worker took from the global queue */
+    uint64_t crossed;      /* messages from one worker to another */
+    uint64_t published;    /* actors that a worker offered to others */
+    uint64_t reclaimed;    /* of those, taken back because nobody came */
+    uint64_t stolen;       /* of those, taken by another worker */
     uint64_t explored;  /* times that a worker offered actors only to see whether that is faster */
     uint64_t gathered;  /* actors that moved to the worker they talk to */
     uint64_t followed;  /* actors that moved after one that was stolen */

@@ -10,6 +10,7 @@
 #include "jzx/actor.h"
 
 struct jzx__message;
+struct jzx__timer;
 struct jzx_loop;
 
 /* Requests in the low byte of the task's state word; the strongest wins. */
@@ -26,7 +27,7 @@ struct jzx_loop;
 #define JZX__CARE_ANNOUNCE 0x10u    /* the start event is due */
 #define JZX__CARE_WANT 0x20u        /* this thread has set a request bit */
 #define JZX__CARE_MOVE 0x40u        /* goes to the worker that it sends to (B4 of balance.c) */
-#define JZX__CARE_ACCOUNT 0x80u     /* counts its messages */
+#define JZX__CARE_HEAD 0x80u        /* each message is looked at before it is handled */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
  * on_full a jzx_on_full, cold a struct jzx__cold or NULL, and waiters who waits for room: the last
@@ -45,7 +46,13 @@ struct jzx__cold {
     struct jzx__node *stash_last;
     uint32_t stash_count;
     uint32_t stash_cap;
-    uint64_t steps; /* account, as what follows; counted if JZX__CARE_ACCOUNT is set */
+    struct jzx__list timers;    /* see timer.h */
+    struct jzx__list keyed;     /* those with a key, and the receive timeout */
+    struct jzx__timer *receive; /* the receive timeout, or NULL */
+    uint64_t heard_ns;          /* when the last message that counts for it was handled */
+    uint32_t timer_nodes;       /* messages of timers in the private list */
+    bool accounts;              /* as the spawn options say */
+    uint64_t steps;             /* account, as what follows */
     uint64_t started_ns;
     jzx_actor_id parent;
     char name[JZX_NAME_MAX + 1]; /* dumps on other threads read it, too */
@@ -93,7 +100,9 @@ struct jzx__turn {
     jzx_err init_err;
     struct jzx__node *unstashed; /* to go to the head of the mailbox, oldest first */
     struct jzx__node *unstashed_last;
-    jzx_behavior_fn become_to; /* NULL: as before */
+    jzx_behavior_fn become_to;       /* NULL: as before */
+    struct jzx__message *unreleased; /* of a timer, which only the worker can set again */
+    struct jzx__node *requested;     /* timers that the actor has started for itself */
 };
 
 _Static_assert(sizeof(struct jzx__turn) <= JZX__SEAT_TURN_SIZE, "has its place in the seat");
@@ -106,12 +115,6 @@ struct jzx__slot_cache {
     struct jzx__actor *slots[JZX__SLOT_CACHE_MAX];
     uint32_t count;
     uint32_t limit;
-};
-
-/* What the actor layer keeps per worker. */
-struct jzx__actor_worker {
-    struct jzx__worker worker;
-    struct jzx__slot_cache slots;
 };
 
 static inline struct jzx__actor *jzx__actor_of(struct jzx__task *task) {

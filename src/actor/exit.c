@@ -53,7 +53,10 @@ static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct j
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
-        jzx__message_bury(loop, me, jzx__message_of(node), id, jzx__actor_name(actor));
+        if (JZX_UNLIKELY(node->lane == JZX__LANE_TIMER))
+            jzx__timer_bury(me, node, id, jzx__actor_name(actor));
+        else
+            jzx__message_bury(loop, me, jzx__message_of(node), id, jzx__actor_name(actor));
     }
 }
 
@@ -83,6 +86,8 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         bury_list(me, actor, stash, id);
     }
     bury_inbox(me, actor, inbox, id);
+    if (cold != NULL)
+        jzx__timers_forget_all(me, actor);
     jzx__mailbox_tell_waiters(me, actor, true);
 }
 
@@ -146,6 +151,8 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     bool entry_left;
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
+    if (JZX_UNLIKELY(jzx__actor_cold(actor) != NULL))
+        jzx__timers_cancel_all(me, actor);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
     uint32_t fulls = make_stale(me, actor, id);
     if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||

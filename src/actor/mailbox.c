@@ -129,7 +129,9 @@ static void answer_others(struct jzx__worker *me, struct jzx__actor *actor,
         struct jzx__node *node = nodes;
         nodes = node->next;
         jzx_actor_id id = id_of_node(actor, node);
-        if (node->lane != JZX__LANE_ROOM)
+        if (node->lane == JZX__LANE_TIMER)
+            jzx__timer_bury(me, node, id, NULL);
+        else if (node->lane != JZX__LANE_ROOM)
             jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id, NULL);
         else if (id == jzx__actor_id(actor))
             add_waiter(me, actor, node);
@@ -147,6 +149,11 @@ void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct 
         struct jzx__node *node = nodes;
         nodes = node->next;
         if (node->lane != JZX__LANE_ROOM && node->generation == generation) {
+            if (JZX_UNLIKELY(node->lane == JZX__LANE_TIMER)) {
+                if (!jzx__timer_file(me, actor, node))
+                    continue;
+                jzx__timer_arrived(actor);
+            }
             jzx__task_append(&actor->task, node, node->weight);
         } else {
             *others_tail = node;

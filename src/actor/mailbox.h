@@ -11,6 +11,7 @@
 #define JZX_ACTOR_MAILBOX_H
 
 #include "actor/message.h"
+#include "actor/timer.h"
 
 /* Takes a non-empty inbox into the private list. Owner only. */
 void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor);
@@ -46,6 +47,8 @@ static inline void jzx__mailbox_append(struct jzx__worker *me, struct jzx__actor
                                        struct jzx__message *message) {
     jzx__task_append(&actor->task, &message->node, message->node.weight);
     jzx__counter_add(&me->counters.accepted, 1);
+    if (JZX_UNLIKELY(message->node.lane == JZX__LANE_TIMER))
+        jzx__timer_arrived(actor);
     jzx__worker_ready(me, &actor->task);
     if (JZX_UNLIKELY(actor->task.pending >= JZX__SOFT_LIMIT))
         jzx__worker_soft_limit(me, &actor->task);

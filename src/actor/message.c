@@ -2,6 +2,7 @@
 /* Blocks for messages, and what becomes of those that nobody handles. */
 #include "actor/message.h"
 
+#include "actor/timer.h"
 #include "base/alloc.h"
 
 #include <string.h>
@@ -13,17 +14,26 @@ static size_t block_need(size_t len, bool has_destructor) {
 }
 
 static size_t block_size(const struct jzx__message *message) {
-    if (message->node.size_class != JZX__MSG_LARGE)
-        return jzx__slab_class_size(message->node.size_class);
-    return block_need(message->len, (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) != 0);
+    const uint8_t tailed = JZX__MSG_HAS_DESTRUCTOR | JZX__MSG_TRAILER;
+    switch (message->node.size_class) {
+    case JZX__MSG_EMBEDDED:
+    case JZX__MSG_RETIRED: return sizeof(struct jzx__timer);
+    case JZX__MSG_LARGE: return block_need(message->len, (message->node.flags & tailed) != 0);
+    default: return jzx__slab_class_size(message->node.size_class);
+    }
 }
 
 size_t jzx__message_size_bytes(const struct jzx__message *message) {
     return block_size(message);
 }
 
-static char *destructor_place(struct jzx__message *message) {
+void *jzx__message_trailer(struct jzx__message *message) {
     return (char *)message + block_size(message) - sizeof(jzx_msg_destructor);
+}
+
+void jzx__no_destructor(void *data, size_t len) {
+    (void)data;
+    (void)len;
 }
 
 struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx__worker *me,
@@ -41,25 +51,33 @@ struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx
     message->len = (uint32_t)len;
     if (destructor != NULL) {
         message->node.flags = JZX__MSG_HAS_DESTRUCTOR;
-        memcpy(destructor_place(message), &destructor, sizeof destructor);
+        memcpy(jzx__message_trailer(message), &destructor, sizeof destructor);
     }
     return message;
 }
 
 void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
                                 struct jzx__message *message) {
+    if (message->node.flags & JZX__MSG_TIMER) {
+        jzx__timer_release(loop, me, message);
+        return;
+    }
     if (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) {
         jzx_msg_destructor destructor;
-        memcpy(&destructor, destructor_place(message), sizeof destructor);
+        memcpy(&destructor, jzx__message_trailer(message), sizeof destructor);
         struct jzx__visit visit;
         jzx__visit_begin(&visit); /* S3 of seat.h */
         destructor(message->payload, message->len);
         jzx__visit_end(&visit);
     }
-    if (message->node.size_class == JZX__MSG_LARGE)
+    switch (message->node.size_class) {
+    case JZX__MSG_RETIRED: break;
+    case JZX__MSG_EMBEDDED: jzx__timer_free_block(loop, me, message); break;
+    case JZX__MSG_LARGE:
         jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
-    else
-        jzx__sched_free(&loop->sched, me, message->node.size_class, message);
+        break;
+    default: jzx__sched_free(&loop->sched, me, message->node.size_class, message); break;
+    }
 }
 
 void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message,

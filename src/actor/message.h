@@ -15,18 +15,26 @@
 
 #include "jzx/message.h"
 
+#include <string.h>
+
 /* node.lane */
 enum jzx__lane {
     JZX__LANE_USER,    /* 0, as jzx__node_init_plain writes it */
     JZX__LANE_RUNTIME, /* never refused and not counted, but in order with user messages */
-    JZX__LANE_ROOM     /* a request for room: becomes a waiter when it is taken in */
+    JZX__LANE_ROOM,    /* a request for room: becomes a waiter when it is taken in */
+    JZX__LANE_TIMER    /* a timer's, as one of the runtime; see timer.h for what else it may be */
 };
 
 /* node.flags */
 #define JZX__MSG_HAS_DESTRUCTOR 0x01u
+#define JZX__MSG_TIMER 0x02u   /* belongs to a timer, which knows what becomes of it */
+#define JZX__MSG_TRAILER 0x04u /* where a destructor would be stands something else */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT
+/* node.size_class of a block that is part of a timer's record. RETIRED: never to be used again. */
+#define JZX__MSG_EMBEDDED 0x10u
+#define JZX__MSG_RETIRED 0x11u
 
 struct jzx__message {
     struct jzx__node node;
@@ -47,11 +55,34 @@ static inline struct jzx__message *jzx__message_of_data(void *data) {
     return JZX_CONTAINER_OF(data, struct jzx__message, payload);
 }
 
+/* memcpy for at most JZX_MSG_INLINE bytes, without a call: two moves that may overlap. */
+static inline void jzx__copy_short(char *to, const char *from, size_t len) {
+    if (len == 8) {
+        memcpy(to, from, 8);
+    } else if (len >= 16) {
+        memcpy(to + len - 16, from + len - 16, 16);
+        memcpy(to, from, 16);
+    } else if (len >= 8) {
+        memcpy(to + len - 8, from + len - 8, 8);
+        memcpy(to, from, 8);
+    } else if (len >= 4) {
+        memcpy(to + len - 4, from + len - 4, 4);
+        memcpy(to, from, 4);
+    } else {
+        for (size_t i = 0; i < len; i++)
+            to[i] = from[i];
+    }
+}
+
 /* A block for a payload of len bytes and perhaps a destructor, or NULL. Of the header only the size
  * class, len and flags are set. */
 JZX_COLD struct jzx__message *jzx__message_create_large(struct jzx_loop *loop,
                                                         struct jzx__worker *me, size_t len,
                                                         jzx_msg_destructor destructor);
+
+/* For a block whose last word is not a destructor but the caller's: see its flags. */
+void jzx__no_destructor(void *data, size_t len);
+void *jzx__message_trailer(struct jzx__message *message);
 
 /* The common case: at most JZX_MSG_INLINE bytes and no destructor. */
 static inline struct jzx__message *jzx__message_create(struct jzx_loop *loop,

@@ -16,25 +16,6 @@ static JZX_COLD jzx_err refuse(struct jzx_loop *loop, struct jzx__worker *me, jz
     return reason;
 }
 
-/* memcpy for at most JZX_MSG_INLINE bytes, without a call: two moves that may overlap. */
-static inline void copy_short(char *to, const char *from, size_t len) {
-    if (len == 8) {
-        memcpy(to, from, 8);
-    } else if (len >= 16) {
-        memcpy(to + len - 16, from + len - 16, 16);
-        memcpy(to, from, 16);
-    } else if (len >= 8) {
-        memcpy(to + len - 8, from + len - 8, 8);
-        memcpy(to, from, 8);
-    } else if (len >= 4) {
-        memcpy(to + len - 4, from + len - 4, 4);
-        memcpy(to, from, 4);
-    } else {
-        for (size_t i = 0; i < len; i++)
-            to[i] = from[i];
-    }
-}
-
 /* Writes the header of a user message: of the node all but the link, the flags and the class. */
 static inline void address(struct jzx__message *message, jzx_actor_id to, jzx_actor_id from,
                            uint32_t tag) {
@@ -99,7 +80,7 @@ JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor, jzx_
     message->tag = tag;
     message->len = (uint32_t)len;
     me->pass_accepted++;
-    copy_short(message->payload, data, len);
+    jzx__copy_short(message->payload, data, len);
     jzx__worker_ready_plain(me, &actor->task);
 }
 

@@ -32,6 +32,8 @@ struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me
     struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
     if (cold != NULL) {
         memset(cold, 0, offsetof(struct jzx__cold, name));
+        jzx__list_init(&cold->timers);
+        jzx__list_init(&cold->keyed);
         jzx__name_write(cold, "");
         cold->stash_cap = JZX_DEFAULT_STASH_CAP;
     }
@@ -45,6 +47,7 @@ static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_s
         cold->stash_cap = opts->stash_cap == JZX_NONE ? 0 : opts->stash_cap;
     if (opts->name != NULL)
         jzx__name_write(cold, opts->name);
+    cold->accounts = opts->account;
     if (opts->account) {
         cold->started_ns = jzx__clock_now(&loop->sched.clock);
         cold->parent = jzx_current_actor();
@@ -75,7 +78,7 @@ static void fill_extras(const struct jzx_loop *loop, struct jzx__task *task,
     if (opts->on_full == JZX_FULL_DROP_OLDEST)
         task->care |= JZX__CARE_DROP_OLDEST;
     if (opts->account)
-        task->care |= JZX__CARE_ACCOUNT;
+        task->care |= JZX__CARE_HEAD;
     if (JZX_UNLIKELY(loop->sched.restless))
         task->care |= JZX__CARE_MOVE;
 }

@@ -10,19 +10,28 @@ static struct jzx__turn *turn_with(jzx_context *ctx, const jzx_message *msg) {
     return turn->current != NULL && turn->current->payload == msg->data ? turn : NULL;
 }
 
-void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
-    struct jzx__turn *turn = turn_with(ctx, msg);
-    if (turn == NULL)
-        return NULL;
-    void *data = turn->current->payload;
-    turn->current = NULL;
-    return data;
-}
-
 /* True if the turn's thread has lost its worker; the stash is still the turn's. */
 static bool has_lost(const struct jzx__turn *turn, const struct jzx__visit *visit,
                      const struct jzx__worker *me) {
     return me == NULL && visit->seat == turn->seat;
+}
+
+void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
+    struct jzx__turn *turn = turn_with(ctx, msg);
+    if (turn == NULL)
+        return NULL;
+    struct jzx__message *message = turn->current;
+    if (JZX_UNLIKELY(jzx__message_is_timer(message))) {
+        struct jzx__visit visit;
+        struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+        bool taken =
+            (me != NULL || has_lost(turn, &visit, me)) && jzx__timer_take(ctx->loop, me, message);
+        jzx__visit_end(&visit);
+        if (!taken)
+            return NULL;
+    }
+    turn->current = NULL;
+    return message->payload;
 }
 
 jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
@@ -54,6 +63,8 @@ static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
     if (cold->stash_count >= cold->stash_cap)
         return JZX_ERR_MAILBOX_FULL;
     struct jzx__node *node = &turn->current->node;
+    if (node->lane == JZX__LANE_TIMER && jzx__message_is_timer(turn->current))
+        jzx__timer_stash(turn->current);
     node->next = NULL;
     if (cold->stash_first == NULL)
         cold->stash_first = node;
@@ -85,8 +96,11 @@ jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
 void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
                             struct jzx__node *last) {
     struct jzx__task *task = &actor->task;
-    for (struct jzx__node *node = first; node != NULL; node = node->next)
+    for (struct jzx__node *node = first; node != NULL; node = node->next) {
         task->pending += node->weight;
+        if (node->lane == JZX__LANE_TIMER)
+            jzx__timer_arrived(actor);
+    }
     if (task->head == NULL)
         task->last = last;
     last->next = task->head;

@@ -5,14 +5,33 @@
 #define JZX_ACTOR_SYSTEM_H
 
 #include "actor/table.h"
+#include "actor/timer_pool.h"
+#include "base/pace.h"
 #include "observe/observer.h"
 #include "sched/sched.h"
+#include "time/wheel.h"
 
 #include "jzx/loop.h"
+
+/* What a worker has of timers. */
+struct jzx__timers {
+    struct jzx__wheel wheel;
+    struct jzx__timer_cache cache;
+    struct jzx__pace pace;
+    struct jzx__node *deferred; /* H4 of timer.h */
+};
+
+/* What the actor layer keeps per worker. */
+struct jzx__actor_worker {
+    struct jzx__worker worker;
+    struct jzx__slot_cache slots;
+    struct jzx__timers timers;
+};
 
 struct jzx_loop {
     struct jzx__table table;
     struct jzx__sched sched;
+    struct jzx__timer_pool timer_pool;
     struct jzx__observer observer;
     uint32_t default_mailbox_cap;
 

@@ -43,7 +43,9 @@ enum fate {
  * bracket. Leaves the turn with the worker (R19), and touches it no more. */
 static JZX_COLD enum fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
     jzx__seat_leave(turn->seat, 0);
-    if (turn->current != NULL)
+    if (turn->current != NULL && jzx__message_is_timer(turn->current))
+        turn->unreleased = turn->current;
+    else if (turn->current != NULL)
         jzx__message_destroy(turn->ctx.loop, NULL, turn->current);
     jzx__crew_return(lost, turn->seat);
     return LOST;
@@ -131,6 +133,21 @@ static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool ha
     return jzx__balance_gather(me, &actor->task);
 }
 
+/* The message that is handled next: timers that were cancelled go, the receive timeout hears of
+ * it, and it is counted if somebody wants that. */
+static void look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__node *node;
+    while ((node = actor->task.head) != NULL && node->lane == JZX__LANE_TIMER &&
+           !jzx__timer_begin(me, actor, jzx__message_of(node)))
+        continue;
+    if (cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER)
+        jzx__timer_heard(me, cold);
+    cold->steps += cold->accounts && node != NULL;
+    if (cold->timer_nodes == 0 && cold->receive == NULL && !cold->accounts)
+        actor->task.care &= (uint8_t)~JZX__CARE_HEAD;
+}
+
 /* Everything that is not "handle the next message". Requests come last and are looked for again
  * after each call to user code, which may have made one. */
 static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, bool has_run) {
@@ -155,12 +172,12 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
             break;
         }
     }
+    if ((actor->task.care & JZX__CARE_HEAD) && me->budget.left > 1)
+        look_at_head(me, actor);
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL);
         return ENDED;
     }
-    if ((actor->task.care & JZX__CARE_ACCOUNT) && actor->task.head != NULL)
-        jzx__actor_cold(actor)->steps++;
     return GOES_ON;
 }
 
@@ -268,6 +285,10 @@ static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
         task->entry = (void (*)(void))turn->become_to;
     if (turn->has_stashed)
         me->pass_handled--; /* it waits again */
+    jzx__timers_take_back(me, jzx__turn_actor(turn));
+    jzx__timers_launch_requested(me, turn);
+    if (turn->unreleased != NULL)
+        jzx__message_destroy(turn->ctx.loop, me, turn->unreleased);
     if (turn->unstashed != NULL)
         jzx__mailbox_put_first(jzx__turn_actor(turn), turn->unstashed, turn->unstashed_last);
     keep_state(turn, jzx__turn_actor(turn));

@@ -49,6 +49,17 @@ static inline void jzx__list_remove(struct jzx__link *link) {
     link->next->prev = link->prev;
 }
 
+/* Appends all of `from`, which is empty then. */
+static inline void jzx__list_splice(struct jzx__list *list, struct jzx__list *from) {
+    if (jzx__list_is_empty(from))
+        return;
+    from->ring.next->prev = list->ring.prev;
+    list->ring.prev->next = from->ring.next;
+    from->ring.prev->next = &list->ring;
+    list->ring.prev = from->ring.prev;
+    jzx__list_init(from);
+}
+
 /* NULL if the list is empty. */
 static inline struct jzx__link *jzx__list_pop_front(struct jzx__list *list) {
     struct jzx__link *link = list->ring.next;

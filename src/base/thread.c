@@ -2,6 +2,7 @@
 #include "base/thread.h"
 
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,4 +32,11 @@ void jzx__thread_be_prompt(void) {
     attributes.size = sizeof attributes;
     attributes.runtime_ns = SLICE_NS;
     (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+unsigned long jzx__thread_set_slack(unsigned long slack_ns) {
+    int before = prctl(PR_GET_TIMERSLACK);
+    if (before <= 0 || prctl(PR_SET_TIMERSLACK, slack_ns) != 0)
+        return 0;
+    return (unsigned long)before;
 }

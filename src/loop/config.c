@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "sched/crew.h"
 
+#include "jzx/time.h"
+
 #include <signal.h>
 #include <string.h>
 
@@ -36,6 +38,8 @@ void jzx__config_fill(jzx_config *config) {
         config->thread_name = "jzx";
     if (config->stall_after_ns == 0)
         config->stall_after_ns = JZX_DEFAULT_STALL_AFTER_NS;
+    if (config->clock != NULL)
+        config->stall_after_ns = JZX_NEVER; /* how long something takes is not known */
     default_to(&config->local_queue_size, JZX_DEFAULT_LOCAL_QUEUE_SIZE);
     default_to(&config->global_queue_size, JZX_DEFAULT_GLOBAL_QUEUE_SIZE);
     default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);

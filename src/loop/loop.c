@@ -76,10 +76,41 @@ static const struct jzx__task_ops actor_ops = {
     .run_calls = run_calls,
     .begin_stop = jzx__loop_begin_stop,
     .ask_to_end = jzx__loop_ask_to_end,
+    .run_timers = jzx__timers_run,
+    .next_due = jzx__timers_next,
     .take_back = jzx__actor_take_back,
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
 };
+
+static void wake_all(struct jzx__clock_user *user) {
+    jzx__sched_wake_all(JZX_CONTAINER_OF(user, struct jzx__sched, clock_user));
+}
+
+static void deinit_timers(struct jzx_loop *loop, uint32_t worker_count) {
+    for (uint32_t i = 0; i < worker_count; i++)
+        jzx__timers_deinit(loop->sched.workers[i]);
+    if (loop->sched.shared_clock != NULL)
+        jzx__clock_leave(loop->sched.shared_clock, &loop->sched.clock_user);
+    jzx__timer_pool_deinit(&loop->timer_pool);
+}
+
+/* The clock, and a wheel for each worker. False without memory: then the scheduler is gone, too. */
+static bool init_timers(struct jzx_loop *loop) {
+    struct jzx__sched *sched = &loop->sched;
+    jzx__timer_pool_init(&loop->timer_pool, &sched->allocator);
+    sched->clock_user.wake = wake_all;
+    if (sched->shared_clock != NULL)
+        jzx__clock_join(&sched->clock, sched->shared_clock, &sched->clock_user);
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        if (!jzx__timers_init(sched->workers[i])) {
+            deinit_timers(loop, i);
+            jzx__sched_deinit(sched);
+            return false;
+        }
+    }
+    return true;
+}
 
 jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (jzx_config_check(config, NULL) != JZX_OK)
@@ -91,7 +122,7 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (loop == NULL)
         return NULL;
     memset(loop, 0, sizeof *loop);
-    if (!jzx__sched_init(&loop->sched, &filled, &actor_ops)) {
+    if (!jzx__sched_init(&loop->sched, &filled, &actor_ops) || !init_timers(loop)) {
         jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
         return NULL;
     }
@@ -144,6 +175,7 @@ static bool end_worker(struct jzx_loop *loop, struct jzx__worker *me) {
         had_work = true;
     run_waiting_calls(loop, me);
     end_all_actors(loop, me);
+    had_work |= jzx__timers_take_mail(me);
     return had_work;
 }
 
@@ -179,7 +211,7 @@ static bool has_untaken(const struct jzx_loop *loop) {
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         const struct jzx__worker *worker = loop->sched.workers[i];
         if (worker->inject_rest != NULL || !jzx__mpsc_is_empty(&worker->inject) ||
-            !jzx__mpsc_is_empty(&worker->calls))
+            !jzx__mpsc_is_empty(&worker->calls) || !jzx__mpsc_is_empty(&worker->timer_mail))
             return true;
     }
     return jzx__global_count(&loop->sched.global) != 0;
@@ -203,6 +235,7 @@ static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
     }
     jzx__parker_cancel(&drive->me->parker);
     jzx__worker_resume(drive->me);
+    jzx__timers_take_mail(drive->me);
     announce_loop(loop);
     return JZX_OK;
 }
@@ -221,6 +254,15 @@ static void finish(struct jzx_loop *loop, struct jzx__drive *drive) {
     jzx__loop_leave(loop, drive);
 }
 
+/* After a run: frees what was cancelled on other threads, whose workers did not look any more. */
+static void settle_timers(struct jzx_loop *loop, struct jzx__seat *seat) {
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+        jzx__crew_sit(seat, loop->sched.workers[i], true);
+        jzx__timers_take_mail(loop->sched.workers[i]);
+        jzx__crew_rise(seat, loop->sched.workers[i]);
+    }
+}
+
 jzx_err jzx_loop_run(jzx_loop *loop) {
     struct jzx__drive drive;
     jzx_err err = begin(loop, &drive);
@@ -233,6 +275,7 @@ jzx_err jzx_loop_run(jzx_loop *loop) {
     bool ran = jzx__crew_run(&loop->sched);
     /* relaxed: as above */
     jzx__atomic_store_relaxed(&loop->running, 0u);
+    settle_timers(loop, drive.seat);
     jzx__crew_sit(drive.seat, drive.me, true);
     finish(loop, &drive);
     return ran ? JZX_OK : JZX_ERR_NO_MEMORY;
@@ -250,8 +293,8 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     /* With a deadline the clock is looked at after each turn. */
     uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;
     while (!jzx__sched_is_stopped(&loop->sched) &&
-           (jzx__worker_has_work(me) || jzx__global_count(&loop->sched.global) != 0 ||
-            jzx__loop_has_stop_to_do(loop))) {
+           (jzx__worker_has_work(me) || jzx__worker_is_due(me) ||
+            jzx__global_count(&loop->sched.global) != 0 || jzx__loop_has_stop_to_do(loop))) {
         jzx__crew_round(me, turns_max);
         if (deadline_ns != JZX_NEVER && jzx_loop_now(loop) >= deadline_ns)
             break;
@@ -281,12 +324,17 @@ uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
     if (jzx__sched_is_stopped(&loop->sched) || jzx__global_count(&loop->sched.global) != 0 ||
         jzx__loop_has_stop_to_do(loop))
         return 0;
-    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
-        if (jzx__worker_has_work(loop->sched.workers[i]))
-            return 0;
-    }
     /* relaxed: the deadline of the gentle stop, if there is one */
-    return jzx__atomic_load_relaxed(&loop->sched.stop_deadline_ns);
+    uint64_t next = jzx__atomic_load_relaxed(&loop->sched.stop_deadline_ns);
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+        struct jzx__worker *worker = loop->sched.workers[i];
+        uint64_t due_ns = jzx__timers_next(worker);
+        if (jzx__worker_has_work(worker) || due_ns <= jzx_loop_now(loop))
+            return 0;
+        if (due_ns < next)
+            next = due_ns;
+    }
+    return next;
 }
 
 uint64_t jzx_loop_now(const jzx_loop *loop) {
@@ -332,6 +380,7 @@ static void assert_books(const struct jzx_loop *loop) {
     JZX_ASSERT(err == JZX_OK);
     JZX_ASSERT(stats.accepted == stats.handled + stats.dead); /* L3 */
     JZX_ASSERT(stats.spawned == stats.exited);
+    JZX_ASSERT(stats.timers_set == stats.timers_ended);
 }
 
 jzx_err jzx_loop_destroy(jzx_loop *loop) {
@@ -351,6 +400,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;
     jzx__table_deinit(&loop->table);
+    deinit_timers(loop, loop->sched.worker_count);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
     return JZX_OK;

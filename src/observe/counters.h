@@ -36,6 +36,9 @@
     X(exited)                                                                                      \
     X(failed)                                                                                      \
     X(calls)                                                                                       \
+    X(timers_set)                                                                                  \
+    X(timers_fired)                                                                                \
+    X(timers_ended)                                                                                \
     JZX__WORKER_COUNTER_MAP(X)
 
 struct jzx__counters {

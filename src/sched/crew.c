@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/cpus.h"
 #include "base/futex.h"
+#include "base/thread.h"
 #include "sched/balance.h"
 #include "sched/sched.h"
 #include "sched/watchdog.h"
@@ -15,6 +16,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+
+/* How late a sleep until the next timer may end: about as exact as the system can. */
+#define SLACK_NS 1000u
 
 void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config) {
     crew->stall_after_ns = config->stall_after_ns;
@@ -157,6 +161,8 @@ enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max
         sched->ops.begin_stop(me); /* K7 */
     if (me->index == 0)
         sched->ops.run_calls(me);
+    if (JZX_UNLIKELY(jzx__worker_is_due(me) || !jzx__mpsc_is_empty(&me->timer_mail)))
+        sched->ops.run_timers(me);
     if (jzx__sched_is_leaving(sched))
         return JZX__PASS_EMPTY;
     return sched->ops.run_ready(me, turns_max);
@@ -218,6 +224,7 @@ static void *thread_main(void *arg) {
     pthread_setname_np(pthread_self(), name);
     pthread_sigmask(SIG_SETMASK, &crew->signals, NULL); /* the watchdog, which may have made it,
                                                          * blocks all */
+    jzx__thread_set_slack(SLACK_NS);
     if (crew->pin_threads && thread->hook_worker != JZX_NONE)
         pin(thread->hook_worker);
     call_hook(crew, crew->on_start, thread->hook_worker);
@@ -336,8 +343,9 @@ static bool start(struct jzx__sched *sched) {
     return true;
 }
 
-/* pin_threads binds the caller's thread, too, for the time of the run. */
-static void serve_pinned(struct jzx__sched *sched, struct jzx__thread *thread) {
+/* The caller's thread is as the others for the time of the run. */
+static void serve_as_caller(struct jzx__sched *sched, struct jzx__thread *thread) {
+    unsigned long slack_ns = jzx__thread_set_slack(SLACK_NS);
     cpu_set_t before;
     bool pinned = sched->crew.pin_threads &&
                   pthread_getaffinity_np(pthread_self(), sizeof before, &before) == 0;
@@ -346,6 +354,8 @@ static void serve_pinned(struct jzx__sched *sched, struct jzx__thread *thread) {
     serve(thread);
     if (pinned)
         pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+    if (slack_ns != 0)
+        jzx__thread_set_slack(slack_ns);
 }
 
 void jzx__crew_open(struct jzx__sched *sched) {
@@ -381,7 +391,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     call_hook(crew, crew->on_start, 0);
     jzx__seat_init(&thread->seat, NULL);
     jzx__crew_sit(&thread->seat, sched->workers[0], true);
-    serve_pinned(sched, thread);
+    serve_as_caller(sched, thread);
     jzx__watchdog_stop(sched);
     join_threads(sched);
     collect_returns(sched, &thread->seat);

@@ -96,8 +96,10 @@ static bool spin(struct jzx__worker *me) {
 /* Between announcing sleep and sleeping: whatever another thread can bring, in seq_cst order. */
 static bool nothing_came(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
-    return jzx__mpsc_is_empty_seq_cst(&me->inject) && jzx__mpsc_is_empty_seq_cst(&me->returns) &&
-           jzx__mpsc_is_empty_seq_cst(&me->calls) && jzx__global_is_empty_seq_cst(&sched->global) &&
+    return !jzx__worker_is_due(me) && jzx__mpsc_is_empty_seq_cst(&me->inject) &&
+           jzx__mpsc_is_empty_seq_cst(&me->returns) && jzx__mpsc_is_empty_seq_cst(&me->calls) &&
+           jzx__mpsc_is_empty_seq_cst(&me->timer_mail) &&
+           jzx__global_is_empty_seq_cst(&sched->global) &&
            /* seq_cst: pairs with the stores in end_run and jzx_loop_stop, which then wake */
            jzx__atomic_load_seq_cst(&sched->leave) == 0 &&
            jzx__atomic_load_seq_cst(&sched->stop) == me->stop_seen;
@@ -113,16 +115,23 @@ static bool nobody_needs_me(struct jzx__worker *me) {
            !(may_take(me->sched) && somebody_offers(me));
 }
 
+/* A sleep of that limit, 0: for ever, or up to the deadline if that comes sooner. */
+static uint64_t sooner(uint64_t limit_ns, uint64_t deadline_ns, uint64_t now) {
+    uint64_t left = deadline_ns > now ? deadline_ns - now : 1;
+    return limit_ns == 0 || left < limit_ns ? left : limit_ns;
+}
+
 /* How long to sleep at most, 0: for ever. */
-static uint64_t sleep_limit_ns(const struct jzx__worker *me) {
+static uint64_t sleep_limit_ns(struct jzx__worker *me) {
     uint64_t limit = me->sched->park_timeout_ns;
+    if (me->due_ns != JZX_NEVER)
+        me->due_ns = me->sched->ops.next_due(me);
+    if (me->due_ns != JZX_NEVER && me->sched->clock.is_real)
+        limit = sooner(limit, me->due_ns, jzx__clock_now(&me->sched->clock));
     /* relaxed: written before the stop state that this worker has seen */
     uint64_t deadline = jzx__atomic_load_relaxed(&me->sched->stop_deadline_ns);
-    if (me->index == 0 && deadline != JZX_NEVER) {
-        uint64_t now = jzx__clock_now(&me->sched->clock);
-        uint64_t left = deadline > now ? deadline - now : 1;
-        limit = limit == 0 || left < limit ? left : limit;
-    }
+    if (me->index == 0 && deadline != JZX_NEVER)
+        limit = sooner(limit, deadline, jzx__clock_now(&me->sched->clock));
     return limit;
 }
 
@@ -189,7 +198,7 @@ void jzx__worker_idle(struct jzx__worker *me) {
 }
 
 void jzx__worker_settle_fd(struct jzx__worker *me) {
-    if (jzx__worker_has_work(me)) {
+    if (jzx__worker_has_work(me) || jzx__worker_is_due(me)) {
         jzx__parker_raise_fd(&me->parker);
         return;
     }

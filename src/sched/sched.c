@@ -71,6 +71,7 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     /* relaxed: not shared yet */
     jzx__atomic_store_relaxed(&sched->stop_deadline_ns, JZX_NEVER);
     jzx__clock_init_monotonic(&sched->clock);
+    sched->shared_clock = config->clock;
     jzx__depot_init(&sched->depot, &sched->allocator);
     jzx__global_init(&sched->global);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)

@@ -52,6 +52,8 @@ struct jzx__sched {
     uint64_t park_timeout_ns;
     struct jzx__task_ops ops;
     struct jzx__clock clock;
+    struct jzx_clock *shared_clock; /* NULL: the system's */
+    struct jzx__clock_user clock_user;
     struct jzx__worker **workers;
 
     /* Written rarely, by any thread. */

@@ -8,6 +8,8 @@
 #include "sched/balance.h"
 #include "sched/sched.h"
 
+#include "jzx/time.h"
+
 struct jzx__seat jzx__no_seat = {.in_runtime = 1};
 _Thread_local struct jzx__seat *jzx__seat_of_thread = &jzx__no_seat;
 
@@ -21,6 +23,7 @@ bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint
     jzx__mpsc_init(&worker->inject);
     jzx__mpsc_init(&worker->returns);
     jzx__mpsc_init(&worker->calls);
+    jzx__mpsc_init(&worker->timer_mail);
     jzx__parker_init(&worker->parker);
     worker->sched = sched;
     worker->index = index;
@@ -28,6 +31,7 @@ bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint
     jzx__runq_init(&worker->woken);
     jzx__runq_init(&worker->heavy);
     worker->by_caller = true;
+    worker->due_ns = JZX_NEVER;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
         jzx__runq_init(&worker->ranked[i]);
     worker->next_run = JZX__NEXT_RUN_MAX;
@@ -167,9 +171,14 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
 
 /* ---- running ---- */
 
+bool jzx__worker_is_due(const struct jzx__worker *me) {
+    return me->due_ns != JZX_NEVER && jzx__clock_now(&me->sched->clock) >= me->due_ns;
+}
+
 bool jzx__worker_has_work(const struct jzx__worker *me) {
     return jzx__worker_others_wait(me) || me->inject_rest != NULL ||
-           !jzx__mpsc_is_empty(&me->calls) || !jzx__mpsc_is_empty(&me->returns);
+           !jzx__mpsc_is_empty(&me->calls) || !jzx__mpsc_is_empty(&me->returns) ||
+           !jzx__mpsc_is_empty(&me->timer_mail);
 }
 
 uint32_t jzx__worker_ready_depth(const struct jzx__worker *me) {
@@ -421,7 +430,7 @@ static void decide(struct jzx__worker *me, uint64_t now) {
     uint64_t elapsed = now - me->decided_at_ns;
     me->decided_at_ns = now;
     me->pass_ns += elapsed;
-    if (me->pass_ns >= JZX__PASS_NS)
+    if (me->pass_ns >= JZX__PASS_NS || now >= me->due_ns)
         jzx__worker_end_pass(me);
     look_at_queues(me, elapsed);
     /* relaxed: a gauge */

@@ -120,6 +120,10 @@ struct jzx__task_ops {
     void (*ask_to_end)(struct jzx__worker *worker, struct jzx__task *task);
     /* Makes the calls that wait for worker 0. */
     void (*run_calls)(struct jzx__worker *worker);
+    /* Time has come to due_ns, or timer_mail is not empty. */
+    void (*run_timers)(struct jzx__worker *worker);
+    /* What due_ns would be now: a timer may have been cancelled. Asked before a sleep. */
+    uint64_t (*next_due)(struct jzx__worker *worker);
     /* A turn that outlived its thread's worker is over: seat->turn has what became of it. */
     void (*take_back)(struct jzx__worker *worker, struct jzx__seat *seat);
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
@@ -207,6 +211,7 @@ struct jzx__worker {
     uint64_t passed_ns;        /* how long woken tasks have been passed over */
     uint64_t oldest_ns;        /* time since W3 was due last */
     uint64_t fence_ns;         /* time since the fences were looked at */
+    uint64_t due_ns;           /* when run_timers must be called; JZX_NEVER: there are none */
     uint64_t decided_at_ns;    /* last tick that looked at the queues and at other workers */
     uint64_t pass_ns;          /* how long the pass has run, as far as ticks know */
     uint64_t turn_asked_ns;    /* when it was asked first */
@@ -238,8 +243,10 @@ struct jzx__worker {
 
     /* Written by other threads. */
     _Alignas(2 * JZX_CACHE_LINE) struct jzx__mpsc inject; /* tasks that others made ready */
-    struct jzx__mpsc returns; /* seats whose turn is over, and that had lost the worker */
-    struct jzx__mpsc calls;   /* functions to call on this thread */
+    struct jzx__mpsc returns;          /* seats whose turn is over, and that had lost the worker */
+    struct jzx__mpsc calls;            /* functions to call on this thread */
+    struct jzx__mpsc timer_mail;       /* timers that other threads have set or cancelled */
+    _Atomic uint32_t timer_mail_count; /* of all that ever were there */
     struct jzx__parker parker;
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
     _Atomic uint64_t reported_ns;  /* the watchdog's: the tick after which it reported a stall */
@@ -264,6 +271,9 @@ static inline void jzx__worker_flush(struct jzx__worker *me) {
     me->pass_accepted = 0;
     me->turns_planned = me->turns_left;
 }
+
+/* True if timers are due. Looks at the clock if there are any. */
+bool jzx__worker_is_due(const struct jzx__worker *me);
 
 /* False without memory. */
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index);

@@ -7,7 +7,6 @@
 #include "base/compiler.h"
 
 #define SLOTS_MAX 4096u
-#define WORD_BITS 64u
 
 /* ---- making ---- */
 
@@ -21,7 +20,7 @@ static bool is_valid(struct jzx__wheel_shape shape) {
 }
 
 static uint32_t word_count(uint32_t slots) {
-    return (slots + WORD_BITS - 1) / WORD_BITS;
+    return (slots + JZX__WHEEL_WORD - 1) / JZX__WHEEL_WORD;
 }
 
 bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, uint64_t now,
@@ -58,6 +57,7 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
         wheel->levels[0].used[i] = 0;
     wheel->span = (uint64_t)1 << shift;
     jzx__heap_init(&wheel->heap, allocator);
+    jzx__list_init(&wheel->due);
     return true;
 }
 
@@ -68,40 +68,6 @@ void jzx__wheel_deinit(struct jzx__wheel *wheel) {
 }
 
 /* ---- slots ---- */
-
-static inline void mark(struct jzx__wheel_level *level, uint32_t slot) {
-    level->used[slot / WORD_BITS] |= (uint64_t)1 << slot % WORD_BITS;
-}
-
-static inline void unmark(struct jzx__wheel_level *level, uint32_t slot) {
-    level->used[slot / WORD_BITS] &= ~((uint64_t)1 << slot % WORD_BITS);
-}
-
-static inline struct jzx__wheel_level *level_of(struct jzx__wheel *wheel, uint32_t slot) {
-    return slot < wheel->levels[1].offset   ? &wheel->levels[0]
-           : slot < wheel->levels[2].offset ? &wheel->levels[1]
-                                            : &wheel->levels[2];
-}
-
-/* The level of an entry so many ticks away: E47. The caller has seen that it is in the span. */
-static inline struct jzx__wheel_level *level_for(struct jzx__wheel *wheel, uint64_t ticks) {
-    return ticks >> wheel->levels[1].shift == 0   ? &wheel->levels[0]
-           : ticks >> wheel->levels[2].shift == 0 ? &wheel->levels[1]
-                                                  : &wheel->levels[2];
-}
-
-/* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
-static inline void put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, bool in_front) {
-    struct jzx__wheel_level *level = level_for(wheel, entry->deadline - wheel->now);
-    uint32_t slot = (uint32_t)(entry->deadline >> level->shift) & level->mask;
-    if (in_front)
-        jzx__list_push_front(&level->slots[slot], &entry->link);
-    else
-        jzx__list_push_back(&level->slots[slot], &entry->link);
-    mark(level, slot);
-    entry->slot = level->offset + slot;
-    entry->place = JZX__WHEEL_IN_SLOT;
-}
 
 /* ---- setting and removing ---- */
 
@@ -114,16 +80,29 @@ static JZX_COLD bool set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *
     return true;
 }
 
+/* Its tick is over: it is due, before those of later ticks that are. Mostly there are none. */
+static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
+    struct jzx__link *before = wheel->due.ring.prev;
+    while (before != &wheel->due.ring && jzx__wheel_entry_of(before)->deadline > entry->deadline)
+        before = before->prev;
+    jzx__list_insert(&entry->link, before, before->next);
+    entry->slot = (uint32_t)wheel->now & wheel->levels[0].mask;
+    entry->place = JZX__WHEEL_IN_SLOT;
+    wheel->count++;
+}
+
 bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
     JZX_ASSERT(entry->place == JZX__WHEEL_NOWHERE);
-    if (JZX_UNLIKELY(deadline <= wheel->now))
-        deadline = wheel->now + 1;
     if (JZX_UNLIKELY(deadline > JZX__TICK_MAX))
         deadline = JZX__TICK_MAX;
     entry->deadline = deadline;
+    if (JZX_UNLIKELY(deadline <= wheel->now)) {
+        set_late(wheel, entry);
+        return true;
+    }
     if (JZX_UNLIKELY(deadline - wheel->now >= wheel->span))
         return set_far(wheel, entry);
-    put(wheel, entry, false);
+    jzx__wheel_put(wheel, entry, false);
     wheel->count++;
     return true;
 }
@@ -135,16 +114,7 @@ void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry)
         jzx__heap_remove(&wheel->heap, &entry->node);
         wheel->count--;
         break;
-    case JZX__WHEEL_IN_SLOT: {
-        struct jzx__wheel_level *level = level_of(wheel, entry->slot);
-        uint32_t slot = entry->slot - level->offset;
-        jzx__list_remove(&entry->link);
-        if (jzx__list_is_empty(&level->slots[slot]))
-            unmark(level, slot);
-        wheel->count--;
-        break;
-    }
-    case JZX__WHEEL_DUE: jzx__list_remove(&entry->link); break;
+    case JZX__WHEEL_IN_SLOT: jzx__wheel_remove_near(wheel, entry); break;
     }
     entry->place = JZX__WHEEL_NOWHERE;
 }
@@ -156,11 +126,11 @@ void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry)
 static uint32_t next_used(const struct jzx__wheel_level *level, uint32_t from) {
     uint32_t words = word_count(level->mask + 1);
     uint32_t start = (from + 1) & level->mask;
-    uint32_t word = start / WORD_BITS;
-    uint64_t bits = level->used[word] & (UINT64_MAX << start % WORD_BITS);
+    uint32_t word = start / JZX__WHEEL_WORD;
+    uint64_t bits = level->used[word] & (UINT64_MAX << start % JZX__WHEEL_WORD);
     for (uint32_t i = 0; i <= words; i++) {
         if (bits != 0) {
-            uint32_t slot = word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+            uint32_t slot = word * JZX__WHEEL_WORD + (uint32_t)__builtin_ctzll(bits);
             uint32_t ahead = (slot - from) & level->mask;
             return ahead != 0 ? ahead : level->mask + 1;
         }
@@ -190,6 +160,8 @@ static uint64_t next_of_heap(const struct jzx__wheel *wheel) {
 }
 
 uint64_t jzx__wheel_next(const struct jzx__wheel *wheel) {
+    if (!jzx__list_is_empty(&wheel->due))
+        return wheel->now;
     if (wheel->count == 0)
         return UINT64_MAX;
     uint64_t next = next_of_heap(wheel);
@@ -212,7 +184,7 @@ static void cascade_heap(struct jzx__wheel *wheel) {
     }
     struct jzx__link *link;
     while ((link = jzx__list_pop_back(&near)) != NULL)
-        put(wheel, jzx__wheel_entry_of(link), true);
+        jzx__wheel_put(wheel, jzx__wheel_entry_of(link), true);
 }
 
 /* The slot that begins now goes a level down, or two. */
@@ -221,25 +193,19 @@ static void cascade(struct jzx__wheel *wheel, uint32_t i) {
     uint32_t slot = (uint32_t)(wheel->now >> level->shift) & level->mask;
     struct jzx__list *list = &level->slots[slot];
     struct jzx__link *link;
-    unmark(level, slot);
-    while ((link = jzx__list_pop_back(list)) != NULL)
-        put(wheel, jzx__wheel_entry_of(link), true);
+    jzx__wheel_unmark(level, slot);
+    while ((link = jzx__list_pop_back(list)) != NULL) {
+        __builtin_prefetch(list->ring.prev->prev, 1);
+        jzx__wheel_put(wheel, jzx__wheel_entry_of(link), true);
+    }
 }
 
-/* Fires the slot of this tick. */
-static uint32_t fire(struct jzx__wheel *wheel, struct jzx__list *due) {
+/* The slot of this tick is due, as a whole. */
+static void fire(struct jzx__wheel *wheel) {
     struct jzx__wheel_level *level = &wheel->levels[0];
     uint32_t slot = (uint32_t)wheel->now & level->mask;
-    struct jzx__link *link;
-    uint32_t count = 0;
-    unmark(level, slot);
-    while ((link = jzx__list_pop_front(&level->slots[slot])) != NULL) {
-        jzx__wheel_entry_of(link)->place = JZX__WHEEL_DUE;
-        jzx__list_push_back(due, link);
-        count++;
-    }
-    wheel->count -= count;
-    return count;
+    jzx__wheel_unmark(level, slot);
+    jzx__list_splice(&wheel->due, &level->slots[slot]);
 }
 
 static bool begins_slot(const struct jzx__wheel *wheel, uint32_t i) {
@@ -247,19 +213,14 @@ static bool begins_slot(const struct jzx__wheel *wheel, uint32_t i) {
     return (wheel->now & (span - 1)) == 0;
 }
 
-bool jzx__wheel_advance(struct jzx__wheel *wheel, uint64_t to, uint32_t most,
-                        struct jzx__list *due) {
-    uint32_t count = 0;
-    if (to > JZX__TICK_MAX)
-        to = JZX__TICK_MAX;
-    while (wheel->now < to) {
+/* Lets time pass up to `to`, or to a tick before it at which something is due. */
+static void advance(struct jzx__wheel *wheel, uint64_t to) {
+    while (wheel->now < to && jzx__list_is_empty(&wheel->due)) {
         uint64_t next = jzx__wheel_next(wheel);
         if (next > to) {
             wheel->now = to;
-            return true;
+            return;
         }
-        if (count >= most)
-            return false;
         wheel->now = next;
         /* From the lowest level up: what comes from further up goes in front (V2). */
         if (begins_slot(wheel, 1))
@@ -268,7 +229,18 @@ bool jzx__wheel_advance(struct jzx__wheel *wheel, uint64_t to, uint32_t most,
             cascade(wheel, 2);
             cascade_heap(wheel);
         }
-        count += fire(wheel, due);
+        fire(wheel);
     }
-    return true;
+}
+
+struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
+    if (jzx__list_is_empty(&wheel->due))
+        advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX);
+    struct jzx__link *link = jzx__list_pop_front(&wheel->due);
+    if (link == NULL)
+        return NULL;
+    struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
+    entry->place = JZX__WHEEL_NOWHERE;
+    wheel->count--;
+    return entry;
 }

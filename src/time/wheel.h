@@ -11,8 +11,8 @@
  *   V2  entries with the same deadline fire in the order in which they were set. Of two such the
  *       one further up was set earlier, as it was further away then; so what comes down goes to
  *       the front of a slot, in its order.
- *   V3  an entry is in exactly one place: nowhere, in a slot, in the heap, or on a list of due
- *       ones. Taking it out leaves nothing behind.
+ *   V3  an entry is in exactly one place: nowhere, in a slot, in the heap, or on the list of what
+ *       is due. Taking it out leaves nothing behind.
  *   V4  a bit for each slot says whether it holds something, so that time passes over empty
  *       stretches without visiting them.
  *
@@ -35,9 +35,8 @@
 /* Where an entry is (V3). */
 enum jzx__wheel_place {
     JZX__WHEEL_NOWHERE, /* 0: as in memory that was cleared */
-    JZX__WHEEL_IN_SLOT,
-    JZX__WHEEL_IN_HEAP,
-    JZX__WHEEL_DUE /* on a list that advance has filled */
+    JZX__WHEEL_IN_SLOT, /* or, when its tick has come, on the list of what is due */
+    JZX__WHEEL_IN_HEAP
 };
 
 /* Part of what it stands for. The owner may read the deadline; the rest is the wheel's. */
@@ -52,6 +51,8 @@ struct jzx__wheel_entry {
     };
     uint32_t slot; /* of all levels together, if it is in one */
     uint8_t place; /* enum jzx__wheel_place */
+    uint8_t kind;  /* its owner's, as what follows: the wheel does not look */
+    uint16_t home;
 };
 
 /* Slots of a level: a power of two from 2 to 2^12. */
@@ -61,6 +62,7 @@ struct jzx__wheel_shape {
 
 /* E46 */
 #define JZX__WHEEL_SHAPE ((struct jzx__wheel_shape){{256, 64, 64}})
+#define JZX__WHEEL_SPAN ((uint64_t)256 * 64 * 64) /* ticks of it; from there on the heap */
 
 struct jzx__wheel_level {
     struct jzx__list *slots;
@@ -71,9 +73,10 @@ struct jzx__wheel_level {
 };
 
 struct jzx__wheel {
-    uint64_t now;      /* the tick that was fired last */
-    uint64_t sequence; /* of what goes into the heap */
-    size_t count;      /* entries in slots and in the heap */
+    uint64_t now;         /* the tick that came last */
+    uint64_t sequence;    /* of what goes into the heap */
+    size_t count;         /* all entries */
+    struct jzx__list due; /* those whose tick has come, in order */
     struct jzx__wheel_level levels[JZX__WHEEL_LEVELS];
     uint64_t span; /* ticks of all levels together; from there on the heap */
     struct jzx__heap heap;
@@ -82,6 +85,66 @@ struct jzx__wheel {
     const jzx_allocator *allocator;
 };
 
+/* ---- slots ---- */
+
+#define JZX__WHEEL_WORD 64u /* slots whose bits are in one word */
+
+/* The level of an entry so many ticks away: E47. The caller has seen that it is in the span. */
+static inline struct jzx__wheel_level *jzx__wheel_level_for(struct jzx__wheel *wheel,
+                                                            uint64_t ticks) {
+    return ticks >> wheel->levels[1].shift == 0   ? &wheel->levels[0]
+           : ticks >> wheel->levels[2].shift == 0 ? &wheel->levels[1]
+                                                  : &wheel->levels[2];
+}
+
+static inline void jzx__wheel_unmark(struct jzx__wheel_level *level, uint32_t slot) {
+    level->used[slot / JZX__WHEEL_WORD] &= ~((uint64_t)1 << slot % JZX__WHEEL_WORD);
+}
+
+/* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
+static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
+                                  bool in_front) {
+    struct jzx__wheel_level *level = jzx__wheel_level_for(wheel, entry->deadline - wheel->now);
+    uint32_t slot = (uint32_t)(entry->deadline >> level->shift) & level->mask;
+    if (in_front)
+        jzx__list_push_front(&level->slots[slot], &entry->link);
+    else
+        jzx__list_push_back(&level->slots[slot], &entry->link);
+    level->used[slot / JZX__WHEEL_WORD] |= (uint64_t)1 << slot % JZX__WHEEL_WORD;
+    entry->slot = level->offset + slot;
+    entry->place = JZX__WHEEL_IN_SLOT;
+}
+
+/* jzx__wheel_set for a deadline in the future and in the span. */
+static inline void jzx__wheel_set_near(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
+                                       uint64_t deadline) {
+    entry->deadline = deadline;
+    jzx__wheel_put(wheel, entry, false);
+    wheel->count++;
+}
+
+static inline bool jzx__wheel_is_near(const struct jzx__wheel *wheel, uint64_t deadline) {
+    return deadline > wheel->now && deadline - wheel->now < wheel->span;
+}
+
+/* jzx__wheel_remove for an entry in a slot. */
+static inline void jzx__wheel_remove_near(struct jzx__wheel *wheel,
+                                          struct jzx__wheel_entry *entry) {
+    jzx__list_remove(&entry->link);
+    wheel->count--;
+    entry->place = JZX__WHEEL_NOWHERE;
+    if (entry->link.next != entry->link.prev)
+        return; /* others are there still */
+    struct jzx__wheel_level *level = entry->slot < wheel->levels[1].offset   ? &wheel->levels[0]
+                                     : entry->slot < wheel->levels[2].offset ? &wheel->levels[1]
+                                                                             : &wheel->levels[2];
+    uint32_t slot = entry->slot - level->offset;
+    if (jzx__list_is_empty(&level->slots[slot]))
+        jzx__wheel_unmark(level, slot);
+}
+
+/* ---- setting and removing ---- */
+
 /* False without memory: nothing is left behind. */
 bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, uint64_t now,
                      const jzx_allocator *allocator);
@@ -89,24 +152,23 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
 /* It must be empty: the entries are their owners'. */
 void jzx__wheel_deinit(struct jzx__wheel *wheel);
 
-/* Sets an entry that is nowhere. A deadline that is not in the future means the next tick, one
- * beyond JZX__TICK_MAX the last. False without memory, which only a far one can need: it is nowhere
- * then. */
+/* Sets an entry that is nowhere. One whose tick has come already is due at once, before what is due
+ * since a later one; one beyond JZX__TICK_MAX at that tick. False without memory, which only a far
+ * one can need: it is nowhere then. */
 bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
 
-/* Takes an entry out, wherever it is; also off a list of due ones. */
+/* Takes an entry out, wherever it is. */
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry);
 
-/* Lets time pass up to and with tick `to`, and appends what is due to the list, in order (V1, V2).
- * Stops after the first tick at which at least `most` are on it: true if it came to `to`. */
-bool jzx__wheel_advance(struct jzx__wheel *wheel, uint64_t to, uint32_t most,
-                        struct jzx__list *due);
+/* The next one that is due at tick `to` at the latest, in order (V1, V2); it is nowhere then. Time
+ * has passed up to its deadline, or, if there is none: NULL, up to `to`. */
+struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to);
 
 /* A tick at which there may be something to do, the soonest: no entry is due before it. UINT64_MAX
  * if there is nothing. At that tick the answer may be that something is due later. */
 uint64_t jzx__wheel_next(const struct jzx__wheel *wheel);
 
-/* The entry of a link on a list of due ones. */
+/* The entry of a link in a slot. */
 static inline struct jzx__wheel_entry *jzx__wheel_entry_of(struct jzx__link *link) {
     return (void *)((char *)link - offsetof(struct jzx__wheel_entry, link));
 }

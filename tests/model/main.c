@@ -57,6 +57,7 @@ static struct model_suite suites[] = {
     {"worker", model_worker, &model_worker_count},
     {"crew", model_crew, &model_crew_count},
     {"watchdog", model_watchdog, &model_watchdog_count},
+    {"timer", model_timer, &model_timer_count},
 };
 static const size_t suite_count = sizeof suites / sizeof *suites;
 

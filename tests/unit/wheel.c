@@ -23,17 +23,13 @@ static const jzx_allocator *counting(void) {
 static uint64_t fires_at(uint64_t start, uint64_t delay, uint64_t step) {
     struct jzx__wheel wheel;
     struct jzx__wheel_entry entry = {0};
-    struct jzx__list due;
-    jzx__list_init(&due);
     JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, start, counting()));
     JZX_EXPECT(jzx__wheel_set(&wheel, &entry, start + delay));
     uint64_t fired = NEVER;
     while (fired == NEVER && wheel.now < start + delay + 2) {
-        JZX_EXPECT(jzx__wheel_advance(&wheel, wheel.now + step, 1, &due));
-        if (!jzx__list_is_empty(&due))
+        if (jzx__wheel_pop(&wheel, wheel.now + step) != NULL)
             fired = wheel.now;
     }
-    jzx__wheel_remove(&wheel, &entry);
     jzx__wheel_deinit(&wheel);
     JZX_EXPECT_EQ(fixture_bytes(), 0);
     return fired;
@@ -52,41 +48,37 @@ JZX_TEST(every_boundary_delay_fires_at_its_exact_tick, "E46", "E47", "E48", "E51
     }
 }
 
-JZX_TEST(a_deadline_that_is_not_in_the_future_means_the_next_tick, "E51") {
+/* In the order of the deadlines all the same. */
+JZX_TEST(an_entry_whose_tick_is_over_is_due_at_once, "E51") {
     struct jzx__wheel wheel;
-    static struct jzx__wheel_entry entries[3];
-    struct jzx__list due;
-    jzx__list_init(&due);
+    static struct jzx__wheel_entry entries[4];
     JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 1000, counting()));
-    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[0], 1000));
-    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[1], 0));
-    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[2], 1001));
-    JZX_EXPECT_EQ(jzx__wheel_next(&wheel), 1001);
-    JZX_EXPECT(jzx__wheel_advance(&wheel, 1001, UINT32_MAX, &due));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[2], 1000));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[0], 0));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[3], 1001));
+    JZX_EXPECT(jzx__wheel_set(&wheel, &entries[1], 999));
+    JZX_EXPECT_EQ(jzx__wheel_next(&wheel), 1000);
     for (unsigned i = 0; i < 3; i++)
-        JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[i]);
+        JZX_EXPECT(jzx__wheel_pop(&wheel, 1000) == &entries[i]);
+    JZX_EXPECT(jzx__wheel_pop(&wheel, 1000) == NULL);
+    JZX_EXPECT(jzx__wheel_pop(&wheel, 1001) == &entries[3]);
     jzx__wheel_deinit(&wheel);
 }
 
 JZX_TEST(delays_of_years_and_beyond_the_last_tick_stay_set, "E51") {
     struct jzx__wheel wheel;
     static struct jzx__wheel_entry entries[3];
-    struct jzx__list due;
     uint64_t century = 100ull * 365 * 24 * 3600 * 1000;
-    jzx__list_init(&due);
     JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 5, counting()));
     JZX_EXPECT(jzx__wheel_set(&wheel, &entries[0], UINT64_MAX));
     JZX_EXPECT(jzx__wheel_set(&wheel, &entries[1], JZX__TICK_MAX));
     JZX_EXPECT(jzx__wheel_set(&wheel, &entries[2], century));
     JZX_EXPECT_EQ(entries[0].deadline, JZX__TICK_MAX);
-    JZX_EXPECT(jzx__wheel_advance(&wheel, century - 1, 1, &due));
-    JZX_EXPECT(jzx__list_is_empty(&due));
-    JZX_EXPECT(jzx__wheel_advance(&wheel, century, 1, &due));
-    JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[2]);
-    JZX_EXPECT(jzx__wheel_advance(&wheel, UINT64_MAX, 9, &due));
+    JZX_EXPECT(jzx__wheel_pop(&wheel, century - 1) == NULL);
+    JZX_EXPECT(jzx__wheel_pop(&wheel, century) == &entries[2]);
+    JZX_EXPECT(jzx__wheel_pop(&wheel, UINT64_MAX) == &entries[0]);
     JZX_EXPECT_EQ(wheel.now, JZX__TICK_MAX);
-    JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[0]);
-    JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[1]);
+    JZX_EXPECT(jzx__wheel_pop(&wheel, UINT64_MAX) == &entries[1]);
     jzx__wheel_deinit(&wheel);
 }
 
@@ -101,38 +93,32 @@ JZX_TEST(entries_of_one_tick_fire_in_the_order_in_which_they_were_set, "E48") {
     for (uint64_t tick = 4194304 - 1; tick <= 4194304 + 1; tick++) {
         struct jzx__wheel wheel;
         struct jzx__wheel_entry entries[COUNT][2];
-        struct jzx__list due;
         memset(entries, 0, sizeof entries);
-        jzx__list_init(&due);
         JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
         for (unsigned i = 0; i < COUNT; i++) {
-            JZX_EXPECT(jzx__wheel_advance(&wheel, tick - distances[i], 1, &due));
+            JZX_EXPECT(jzx__wheel_pop(&wheel, tick - distances[i]) == NULL);
             JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i][0], tick));
             JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i][1], tick));
         }
-        JZX_EXPECT(jzx__list_is_empty(&due));
-        JZX_EXPECT(jzx__wheel_advance(&wheel, tick, 1, &due));
         for (unsigned i = 0; i < 2 * COUNT; i++)
-            JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[0][0] + i);
+            JZX_EXPECT(jzx__wheel_pop(&wheel, tick) == &entries[0][0] + i);
         jzx__wheel_deinit(&wheel);
     }
 }
 
-JZX_TEST(an_advance_stops_after_the_tick_that_fills_the_list) {
+JZX_TEST(time_stops_at_each_tick_at_which_something_is_due) {
     struct jzx__wheel wheel;
     static struct jzx__wheel_entry entries[4];
-    struct jzx__list due;
-    jzx__list_init(&due);
     JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
     for (unsigned i = 0; i < 4; i++)
         JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i], 10 + i / 2 * 300));
-    JZX_EXPECT(!jzx__wheel_advance(&wheel, 1000, 1, &due));
-    JZX_EXPECT_EQ(wheel.now, 10); /* both of that tick */
-    JZX_EXPECT_EQ(wheel.count, 2);
-    JZX_EXPECT(jzx__wheel_advance(&wheel, 1000, 3, &due));
+    for (unsigned i = 0; i < 4; i++) {
+        JZX_EXPECT(jzx__wheel_pop(&wheel, 1000) == &entries[i]);
+        JZX_EXPECT_EQ(wheel.now, 10 + i / 2 * 300);
+        JZX_EXPECT_EQ(wheel.count, 3 - i);
+    }
+    JZX_EXPECT(jzx__wheel_pop(&wheel, 1000) == NULL);
     JZX_EXPECT_EQ(wheel.now, 1000);
-    for (unsigned i = 0; i < 4; i++)
-        JZX_EXPECT(jzx__wheel_entry_of(jzx__list_pop_front(&due)) == &entries[i]);
     jzx__wheel_deinit(&wheel);
 }
 
@@ -140,22 +126,18 @@ JZX_TEST(an_advance_stops_after_the_tick_that_fills_the_list) {
 
 JZX_TEST(an_entry_can_be_taken_out_wherever_it_is) {
     struct jzx__wheel wheel;
-    static struct jzx__wheel_entry entries[5];
-    struct jzx__list due;
-    jzx__list_init(&due);
+    static struct jzx__wheel_entry entries[6];
     JZX_EXPECT(jzx__wheel_init(&wheel, JZX__WHEEL_SHAPE, 0, counting()));
-    static const uint64_t deadlines[] = {1, 10, 1000, 100000, 10000000};
-    for (unsigned i = 0; i < 5; i++)
+    static const uint64_t deadlines[] = {1, 10, 1000, 100000, 10000000, 1};
+    for (unsigned i = 0; i < 6; i++)
         JZX_EXPECT(jzx__wheel_set(&wheel, &entries[i], deadlines[i]));
-    JZX_EXPECT(jzx__wheel_advance(&wheel, 1, 1, &due));
-    JZX_EXPECT_EQ(entries[0].place, JZX__WHEEL_DUE);
-    for (unsigned i = 0; i < 5; i++) {
+    JZX_EXPECT(jzx__wheel_pop(&wheel, 1) == &entries[0]); /* the last one is due as well */
+    for (unsigned i = 1; i < 6; i++) {
         JZX_EXPECT(jzx__wheel_is_set(&entries[i]));
         jzx__wheel_remove(&wheel, &entries[i]);
         jzx__wheel_remove(&wheel, &entries[i]); /* once more does nothing */
         JZX_EXPECT(!jzx__wheel_is_set(&entries[i]));
     }
-    JZX_EXPECT(jzx__list_is_empty(&due));
     JZX_EXPECT_EQ(wheel.count, 0);
     JZX_EXPECT_EQ(jzx__wheel_next(&wheel), NEVER);
     jzx__wheel_deinit(&wheel);
@@ -243,33 +225,29 @@ static uint64_t random_span(struct jzx__rng *rng, uint64_t span) {
 static void model_set(struct model *m, unsigned i, uint64_t delay) {
     uint64_t deadline = m->wheel.now + delay;
     JZX_EXPECT(jzx__wheel_set(&m->wheel, &m->entries[i], deadline));
-    m->deadline[i] = delay == 0 ? m->wheel.now + 1 : deadline;
+    m->deadline[i] = deadline;
     m->set_as[i] = m->sequence++;
 }
 
+/* Lets time pass, and takes at most so many that are due. */
 static bool model_advance(struct model *m, uint64_t to, uint32_t most) {
-    struct jzx__list due;
-    struct jzx__link *link;
-    uint64_t before = m->wheel.now;
     uint64_t soonest = jzx__wheel_next(&m->wheel);
     unsigned first = model_next(m, NEVER - 1);
-    bool ok = JZX_EXPECT(soonest > before);
+    bool ok = JZX_EXPECT(soonest >= m->wheel.now);
     if (first != ENTRIES)
         ok &= JZX_EXPECT(soonest <= m->deadline[first]);
     else
         ok &= JZX_EXPECT_EQ(soonest, NEVER);
-    jzx__list_init(&due);
-    bool done = jzx__wheel_advance(&m->wheel, to, most, &due);
-    ok &= JZX_EXPECT(done == (m->wheel.now == to));
-    while ((link = jzx__list_pop_front(&due)) != NULL) {
-        unsigned i = model_next(m, m->wheel.now);
-        ok &= JZX_EXPECT(i != ENTRIES && jzx__wheel_entry_of(link) == &m->entries[i]);
-        if (!ok)
-            return false;
-        m->entries[i].place = JZX__WHEEL_NOWHERE;
+    for (uint32_t taken = 0; ok && taken < most; taken++) {
+        unsigned i = model_next(m, to);
+        const struct jzx__wheel_entry *entry = jzx__wheel_pop(&m->wheel, to);
+        if (i == ENTRIES)
+            return JZX_EXPECT(entry == NULL) & JZX_EXPECT_EQ(m->wheel.now, to);
+        ok &= JZX_EXPECT(entry == &m->entries[i]) & JZX_EXPECT_EQ(m->wheel.now, m->deadline[i]);
+        ok &= JZX_EXPECT(!jzx__wheel_is_set(&m->entries[i]));
         m->deadline[i] = NEVER;
     }
-    return ok & JZX_EXPECT_EQ(model_next(m, m->wheel.now), ENTRIES);
+    return ok;
 }
 
 static bool check_any(struct jzx__rng *rng, struct jzx__wheel_shape shape) {

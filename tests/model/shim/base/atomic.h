@@ -52,6 +52,10 @@
 #define jzx__atomic_cas_strong_seq_cst(p, expected, desired)                                       \
     MODEL_DO_CAS(p, expected, desired, MODEL_SEQ_CST, MODEL_ACQUIRE, false, MODEL_HERE(p))
 
+/* Bytes of a name: a mixture does no harm. */
+#define jzx__byte_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define jzx__byte_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+
 /* Steps are in program order here. */
 #define jzx__atomic_compiler_barrier() ((void)0)
 

@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a timer: made, launched, fired, handled, cancelled, freed. */
+#include "actor/timer.h"
+
+#include "actor/mailbox.h"
+
+#include <string.h>
+
+/* Cancelled timers that wait for their home before it is woken to free them. */
+#define CANCELLED_MAX 256u
+
+/* Timers that one look fires at most, and then somebody else has a turn. */
+#define FIRE_MAX 512u
+
+/* Those whose lines are fetched together. */
+#define FIRE_BATCH 32u
+
+/* ---- small things ---- */
+
+static struct jzx__timer *timer_of_entry(struct jzx__wheel_entry *entry) {
+    return JZX_CONTAINER_OF(entry, struct jzx__timer, entry);
+}
+
+static struct jzx__timer *timer_of_block(struct jzx__message *message) {
+    return (void *)message;
+}
+
+static struct jzx__timer *timer_of_link(struct jzx__link *link) {
+    return JZX_CONTAINER_OF(link, struct jzx__timer, link);
+}
+
+static uint64_t state_of(const struct jzx__timer *timer) {
+    /* acquire: pairs with the exchange that brought it into this phase (H1) */
+    return jzx__atomic_load_acquire(&timer->state);
+}
+
+static uint32_t phase_of(uint64_t state) {
+    return (uint32_t)state & JZX__TIMER_PHASE;
+}
+
+/* Goes on to another phase unless it was cancelled. */
+static bool change_phase(struct jzx__timer *timer, enum jzx__timer_phase from,
+                         enum jzx__timer_phase to) {
+    uint64_t state = state_of(timer);
+    do {
+        if (state & JZX__TIMER_CANCELLED)
+            return false;
+        JZX_ASSERT(phase_of(state) == from);
+        /* acquire, release: pairs with itself in other hands (H1) */
+    } while (!jzx__atomic_cas_acq_rel(&timer->state, &state, state - from + to));
+    return true;
+}
+
+/* Returns what they were. */
+static uint64_t set_bits(struct jzx__timer *timer, uint64_t bits) {
+    uint64_t state = state_of(timer);
+    /* acquire, release: pairs with itself in other hands (H3) */
+    while (!jzx__atomic_cas_acq_rel(&timer->state, &state, state | bits))
+        continue;
+    return state;
+}
+
+static struct jzx__actor *actor_of(const struct jzx_loop *loop, const struct jzx__timer *timer) {
+    return jzx__table_slot(&loop->table, timer->target);
+}
+
+/* True if that actor is the one that the timer is for. */
+static bool is_target(const struct jzx__actor *actor, struct jzx__timer *timer) {
+    return jzx_id_generation(jzx__actor_id(actor)) == jzx__timer_block(timer)->node.generation;
+}
+
+static uint64_t ns_of_tick(uint64_t tick) {
+    return tick > UINT64_MAX / JZX__TIMER_TICK_NS ? JZX_NEVER : tick * JZX__TIMER_TICK_NS;
+}
+
+static uint64_t now_of(const struct jzx__worker *me) {
+    return jzx__clock_now(&me->sched->clock);
+}
+
+/* ---- the wheel of a worker ---- */
+
+bool jzx__timers_init(struct jzx__worker *worker) {
+    struct jzx__sched *sched = worker->sched;
+    uint64_t now = jzx__clock_now(&sched->clock) / JZX__TIMER_TICK_NS;
+    return jzx__wheel_init(&jzx__timers_of(worker)->wheel, JZX__WHEEL_SHAPE, now,
+                           &sched->allocator);
+}
+
+void jzx__timers_deinit(struct jzx__worker *worker) {
+    jzx__wheel_deinit(&jzx__timers_of(worker)->wheel);
+}
+
+/* Before the first of an idle wheel is set it catches up with the time. Not for what comes by mail:
+ * there may be more, which is due earlier. */
+static void catch_up(struct jzx__worker *me) {
+    struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
+    if (wheel->count != 0)
+        return;
+    /* relaxed: only this thread writes it */
+    jzx__wheel_pop(wheel, jzx__atomic_load_relaxed(&me->tick_at_ns) / JZX__TIMER_TICK_NS);
+}
+
+/* False without memory, which only one that is far away can need. One that comes after its time
+ * fires at the next look. */
+static bool set_entry(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t tick) {
+    if (!jzx__wheel_set(&jzx__timers_of(me)->wheel, entry, tick))
+        return false;
+    uint64_t due_ns = ns_of_tick(entry->deadline);
+    if (due_ns < me->due_ns)
+        me->due_ns = due_ns;
+    return true;
+}
+
+/* Without memory for one that is far away: half way, from where it goes on (H5). */
+static void arm(struct jzx__worker *me, struct jzx__timer *timer, uint64_t tick) {
+    const struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
+    if (set_entry(me, &timer->entry, tick))
+        return;
+    bool set = set_entry(me, &timer->entry, wheel->now + wheel->span / 2);
+    JZX_ASSERT(set);
+}
+
+/* ---- ending ---- */
+
+/* Neither listed nor on its way any more (H3): it is the caller's alone. */
+static void end_timer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
+    jzx__loop_count(loop, me, timers_ended);
+    jzx__timer_unmake(loop, me, timer);
+}
+
+/* Of an actor of mine. */
+static void unlist(struct jzx_loop *loop, struct jzx__timer *timer) {
+    jzx__list_remove(&timer->link);
+    if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE)) {
+        struct jzx__cold *cold = jzx__actor_cold(actor_of(loop, timer));
+        if (cold->receive == timer)
+            cold->receive = NULL;
+    }
+}
+
+static void end_listed(struct jzx__worker *me, struct jzx__timer *timer) {
+    unlist(jzx__loop_of(me), timer);
+    end_timer(jzx__loop_of(me), me, timer);
+}
+
+/* It cannot be brought to its actor (H3). */
+static void bounce(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
+    if (set_bits(timer, JZX__TIMER_BOUNCED) & JZX__TIMER_ORPHAN)
+        end_timer(loop, me, timer);
+}
+
+/* Its list does not know it any more (H3). */
+static void orphan(struct jzx__worker *me, struct jzx__timer *timer) {
+    unlist(jzx__loop_of(me), timer);
+    if (set_bits(timer, JZX__TIMER_ORPHAN) & JZX__TIMER_BOUNCED)
+        end_timer(jzx__loop_of(me), me, timer);
+}
+
+/* ---- launching ---- */
+
+static uint64_t state_in(const struct jzx__timer *timer, enum jzx__timer_phase phase) {
+    uint64_t repeats = jzx__timer_mode(timer) == JZX__TIMER_ONCE ? 0 : JZX__TIMER_REPEATS;
+    return (jzx__timer_id_of(timer) & ~(uint64_t)UINT32_MAX) | repeats | phase;
+}
+
+/* A receive timeout replaces the one before, and looks at every message from now on. */
+static void list_idle(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__cold *cold,
+                      struct jzx__timer *timer) {
+    struct jzx__timer *before = cold->receive;
+    cold->receive = timer;
+    cold->heard_ns = now_of(me);
+    actor->task.care |= JZX__CARE_HEAD;
+    if (before != NULL)
+        jzx__timer_cancel_listed(jzx__loop_of(me), me, before);
+}
+
+static void list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    bool keyed = (timer->entry.kind & JZX__TIMER_KEYED) != 0;
+    timer->entry.home = (uint16_t)me->index;
+    jzx__list_push_front(keyed ? &cold->keyed : &cold->timers, &timer->link);
+    if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE))
+        list_idle(me, actor, cold, timer);
+}
+
+/* On the owner's thread. */
+static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
+                           struct jzx__timer *timer) {
+    if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
+        return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
+    if (JZX_UNLIKELY(jzx__actor_cold(actor) == NULL)) {
+        struct jzx__cold *cold = jzx__cold_create(jzx__loop_of(me), me);
+        if (cold == NULL)
+            return JZX_ERR_NO_MEMORY;
+        jzx__actor_set_cold(actor, cold);
+    }
+    list(me, actor, timer);
+    /* release: pairs with the acquire of a cancel; publishes home */
+    jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_SET));
+    catch_up(me);
+    arm(me, timer, timer->entry.deadline);
+    return JZX_OK;
+}
+
+/* An actor without a cold record gets one with the timer, so that taking it in needs no memory. */
+static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me, const struct jzx__actor *actor,
+                      struct jzx__timer *timer) {
+    struct jzx__cold *spare = NULL;
+    if (jzx__actor_cold(actor) == NULL) {
+        spare = jzx__cold_create(loop, me);
+        if (spare == NULL)
+            return false;
+    }
+    timer->entry.link.next = (void *)spare;
+    return true;
+}
+
+static void drop_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
+    if (timer->entry.link.next != NULL)
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, (void *)timer->entry.link.next);
+}
+
+/* By way of the actor's inbox, to its owner. False if that is closed. */
+static bool push(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    switch (jzx__task_push(&actor->task, &jzx__timer_block(timer)->node, 0)) {
+    case JZX__PUSH_OK_INJECT: jzx__task_inject(&actor->task, me); return true;
+    case JZX__PUSH_OK: return true;
+    case JZX__PUSH_FULL:
+    case JZX__PUSH_CLOSED: break;
+    }
+    return false;
+}
+
+/* The worker that has the actor, as it seems, or NULL. */
+static struct jzx__worker *likely_owner(struct jzx__actor *actor) {
+    /* relaxed: a guess; who gets it looks whether the actor is its own */
+    uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
+    return (void *)(owner & ~JZX__OWNER_FLAGS);
+}
+
+/* On another thread: to the mail of its owner, which sets it before it fires anything that is due
+ * later; or, if that is not known, by way of the actor. */
+static jzx_err launch_there(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
+                            struct jzx__timer *timer) {
+    struct jzx__worker *owner = likely_owner(actor);
+    if (jzx__sched_is_stopped(&loop->sched) ||
+        (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) != 0)
+        return jzx__mailbox_gone(loop);
+    if (!add_spare(loop, me, actor, timer))
+        return JZX_ERR_NO_MEMORY;
+    /* release: pairs with the acquire of a cancel */
+    jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_TRANSIT));
+    if (owner != NULL) {
+        jzx__mpsc_push(&owner->timer_mail, (void *)timer);
+        jzx__parker_wake(&owner->parker); /* K4 */
+    } else if (!push(me, actor, timer)) {
+        drop_spare(loop, me, timer);
+        return jzx__mailbox_gone(loop);
+    }
+    return JZX_OK;
+}
+
+jzx_err jzx__timer_launch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer,
+                          jzx_timer_id *id) {
+    jzx_actor_id to = jzx_make_id(jzx__timer_block(timer)->node.generation, timer->target);
+    jzx_timer_id made = jzx__timer_id_of(timer);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    jzx_err err;
+    if (JZX_UNLIKELY(actor == NULL))
+        err = jzx__mailbox_gone(loop);
+    else if (JZX_LIKELY(jzx__timer_may_list(me, actor)))
+        err = launch_here(me, actor, timer);
+    else
+        err = launch_there(loop, me, actor, timer);
+    if (JZX_UNLIKELY(err != JZX_OK)) {
+        jzx__timer_unmake(loop, me, timer);
+        return err;
+    }
+    jzx__loop_count(loop, me, timers_set);
+    if (id != NULL)
+        *id = made;
+    return JZX_OK;
+}
+
+/* ---- arriving ---- */
+
+/* Waits for its actor's turn to be taken back (H4). */
+static void defer(struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx__timers *timers = jzx__timers_of(me);
+    struct jzx__node *node = &jzx__timer_block(timer)->node;
+    node->next = timers->deferred;
+    timers->deferred = node;
+}
+
+/* It was set by another thread. */
+static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    struct jzx__cold *spare = (void *)timer->entry.link.next;
+    if (spare != NULL && jzx__actor_cold(actor) == NULL)
+        jzx__actor_set_cold(actor, spare);
+    else
+        drop_spare(jzx__loop_of(me), me, timer);
+    uint64_t tick = timer->entry.deadline;
+    list(me, actor, timer);
+    if (change_phase(timer, JZX__TIMER_TRANSIT, JZX__TIMER_SET))
+        arm(me, timer, tick);
+    else
+        end_listed(me, timer);
+}
+
+bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
+    struct jzx__message *message = jzx__message_of(node);
+    if (message->node.size_class != JZX__MSG_EMBEDDED)
+        return true; /* of its kinds, only a message travels as a body */
+    struct jzx__timer *timer = timer_of_block(message);
+    uint32_t phase = phase_of(state_of(timer));
+    if (phase == JZX__TIMER_QUEUED)
+        return true;
+    if (actor->task.place == JZX__AWAY)
+        defer(me, timer);
+    else if (phase == JZX__TIMER_TRANSIT)
+        accept(me, actor, timer);
+    else
+        end_listed(me, timer); /* its home has taken it off the wheel */
+    return false;
+}
+
+void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__timers *timers = jzx__timers_of(me);
+    struct jzx__node *node = timers->deferred;
+    timers->deferred = NULL;
+    while (node != NULL) {
+        struct jzx__timer *timer = timer_of_block(jzx__message_of(node));
+        node = node->next;
+        if (actor_of(jzx__loop_of(me), timer) == actor)
+            jzx__timer_file(me, actor, &jzx__timer_block(timer)->node);
+        else
+            defer(me, timer);
+    }
+}
+
+void jzx__timer_arrived(struct jzx__actor *actor) {
+    jzx__actor_cold(actor)->timer_nodes++;
+    actor->task.care |= JZX__CARE_HEAD;
+}
+
+/* ---- a turn without its worker ---- */
+
+bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    struct jzx__actor *actor = jzx__turn_actor(turn);
+    if (jzx__actor_cold(actor) == NULL)
+        jzx__actor_set_cold(actor, jzx__cold_create(loop, NULL)); /* nobody else does (H4) */
+    if (jzx__actor_cold(actor) == NULL) {
+        jzx__timer_unmake(loop, NULL, timer);
+        return false;
+    }
+    timer->entry.link.next = NULL; /* no spare */
+    /* release: pairs with the acquire of a cancel */
+    jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_TRANSIT));
+    struct jzx__node *node = &jzx__timer_block(timer)->node;
+    node->next = turn->requested;
+    turn->requested = node;
+    jzx__loop_count(loop, (struct jzx__worker *)NULL, timers_set);
+    return true;
+}
+
+void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__node *node = turn->requested;
+    turn->requested = NULL;
+    while (node != NULL) {
+        struct jzx__timer *timer = timer_of_block(jzx__message_of(node));
+        node = node->next;
+        accept(me, jzx__turn_actor(turn), timer);
+    }
+}
+
+/* ---- being handled ---- */
+
+void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold) {
+    jzx__timer_more(cold->receive)->key = cold->heard_ns;
+    cold->heard_ns = now_of(me);
+}
+
+static void pop(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__message *message) {
+    jzx__task_pop(&actor->task, &message->node);
+    me->pass_handled++; /* the books: it was accepted */
+}
+
+/* A receive timeout whose actor has heard something meanwhile: true, and it waits again. */
+static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
+                           struct jzx__timer *timer) {
+    struct jzx__timer_more *more = jzx__timer_more(timer);
+    uint64_t due_ns = jzx__timer_add(jzx__actor_cold(actor)->heard_ns, more->period_ns);
+    if (due_ns <= now_of(me))
+        return false;
+    more->due_ns = due_ns;
+    timer->entry.home = (uint16_t)me->index;
+    if (!change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_SET))
+        return false; /* cancelled */
+    arm(me, timer, jzx__timer_tick(due_ns));
+    return true;
+}
+
+bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                      struct jzx__message *message) {
+    struct jzx__timer *timer = jzx__timer_of(message);
+    uint64_t state = state_of(timer);
+    if (phase_of(state) == JZX__TIMER_HANDLED)
+        return true; /* it was looked at before */
+    jzx__actor_cold(actor)->timer_nodes--;
+    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, actor, timer)) {
+        pop(me, actor, message);
+        return false;
+    }
+    if (change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_HANDLED))
+        return true;
+    pop(me, actor, message);
+    end_listed(me, timer);
+    return false;
+}
+
+/* How many periods have passed since the firing that is handled. */
+static uint64_t missed_by(struct jzx__timer *timer, uint64_t now) {
+    const struct jzx__timer_more *more = jzx__timer_more(timer);
+    return now > more->due_ns ? (now - more->due_ns) / more->period_ns : 0;
+}
+
+uint64_t jzx__timer_missed(struct jzx__message *message, uint64_t now) {
+    if (!jzx__message_is_timer(message))
+        return 0;
+    struct jzx__timer *timer = jzx__timer_of(message);
+    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? missed_by(timer, now) : 0;
+}
+
+/* Its message was handled: sets it again, at the worker that its actor has now. */
+static void repeat(struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx__timer_more *more = jzx__timer_more(timer);
+    uint64_t now = now_of(me);
+    if (jzx__timer_mode(timer) == JZX__TIMER_RATE)
+        more->due_ns = jzx__timer_add(more->due_ns, (missed_by(timer, now) + 1) * more->period_ns);
+    else
+        more->due_ns = jzx__timer_add(now, more->period_ns);
+    timer->entry.home = (uint16_t)me->index;
+    if (change_phase(timer, JZX__TIMER_HANDLED, JZX__TIMER_SET))
+        arm(me, timer, jzx__timer_tick(more->due_ns));
+    else
+        end_listed(me, timer);
+}
+
+void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
+                        struct jzx__message *message) {
+    struct jzx__timer *timer = jzx__timer_of(message);
+    uint64_t state = state_of(timer);
+    if (state & JZX__TIMER_ORPHAN)
+        end_timer(loop, me, timer);
+    else if ((state & JZX__TIMER_REPEATS) && phase_of(state) == JZX__TIMER_HANDLED)
+        repeat(me, timer);
+    else
+        end_listed(me, timer);
+}
+
+void jzx__timer_stash(struct jzx__message *message) {
+    struct jzx__timer *timer = jzx__timer_of(message);
+    uint64_t state = state_of(timer);
+    /* pairs with itself, as in change_phase; one that repeats may be cancelled already */
+    while (!jzx__atomic_cas_acq_rel(&timer->state, &state,
+                                    state - JZX__TIMER_HANDLED + JZX__TIMER_QUEUED))
+        continue;
+}
+
+bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message) {
+    struct jzx__timer *timer = jzx__timer_of(message);
+    if (jzx__timer_mode(timer) != JZX__TIMER_ONCE)
+        return false;
+    jzx__list_remove(&timer->link);
+    message->node.flags &= (uint8_t)~JZX__MSG_TIMER;
+    jzx__loop_count(loop, me, timers_ended);
+    if (timer->entry.kind & JZX__TIMER_BODY) {
+        timer->entry.kind &= (uint8_t)~JZX__TIMER_BODY;
+        jzx__timer_unmake(loop, me, timer);
+    } else if (!jzx__timer_make_stale(timer)) {
+        message->node.size_class = JZX__MSG_RETIRED;
+    }
+    return true;
+}
+
+void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
+                           struct jzx__message *message) {
+    jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer_of_block(message));
+}
+
+/* ---- firing ---- */
+
+static void fire(struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    if ((timer->entry.kind & JZX__TIMER_MORE) &&
+        jzx__timer_tick(jzx__timer_more(timer)->due_ns) > jzx__timers_of(me)->wheel.now) {
+        arm(me, timer, jzx__timer_tick(jzx__timer_more(timer)->due_ns)); /* it was half way */
+        return;
+    }
+    struct jzx__message *message = jzx__timer_carrier(timer);
+    if (!change_phase(timer, JZX__TIMER_SET, JZX__TIMER_QUEUED))
+        return; /* who has cancelled it has sent it to `timer_mail` */
+    jzx__counter_add(&me->counters.timers_fired, 1);
+    if (jzx__mailbox_deliver(loop, me, actor_of(loop, timer), message) != JZX_OK)
+        bounce(loop, me, timer);
+}
+
+/* Set on another thread. Whoever the actor belongs to now sets it; if it has ended, nobody. */
+static void pass_on(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    bool mine = jzx__worker_owns(me, &actor->task);
+    if (mine && is_target(actor, timer)) {
+        jzx__timer_file(me, actor, &jzx__timer_block(timer)->node);
+    } else if (mine || !push(me, actor, timer)) {
+        drop_spare(loop, me, timer);
+        end_timer(loop, me, timer);
+    }
+}
+
+/* Cancelled on another thread, or by an actor that has moved away. */
+static void undo(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    if (jzx__wheel_is_set(&timer->entry))
+        jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->entry);
+    if (state_of(timer) & JZX__TIMER_ORPHAN)
+        end_timer(loop, me, timer);
+    else if (jzx__worker_owns(me, &actor->task) && is_target(actor, timer))
+        jzx__timer_file(me, actor, &jzx__timer_block(timer)->node);
+    else if (!push(me, actor, timer))
+        bounce(loop, me, timer);
+}
+
+bool jzx__timers_take_mail(struct jzx__worker *me) {
+    if (jzx__mpsc_is_empty(&me->timer_mail))
+        return false;
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->timer_mail);
+    while (node != NULL) {
+        struct jzx__timer *timer = (void *)node; /* the link is the first word of the record */
+        struct jzx__actor *actor = actor_of(jzx__loop_of(me), timer);
+        node = node->next;
+        if (phase_of(state_of(timer)) == JZX__TIMER_TRANSIT)
+            pass_on(me, actor, timer);
+        else
+            undo(me, actor, timer);
+    }
+    return true;
+}
+
+/* Takes some that are due off the wheel, and has the lines fetched that firing and handling them
+ * will touch: of a million timers hardly one is in the cache. Up to a waiter, which may cancel
+ * whatever it likes when it is woken: so the timers before it are fired first. */
+static uint32_t take_due(struct jzx__worker *me, uint64_t tick, struct jzx__timer **batch,
+                         struct jzx__waiter **waiter) {
+    struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
+    struct jzx__wheel_entry *entry;
+    uint32_t count = 0;
+    while (count < FIRE_BATCH && (entry = jzx__wheel_pop(wheel, tick)) != NULL) {
+        __builtin_prefetch(wheel->due.ring.next, 1);
+        if (JZX_UNLIKELY((entry->kind & JZX__TIMER_MODE) == JZX__TIMER_WAITER)) {
+            *waiter = JZX_CONTAINER_OF(entry, struct jzx__waiter, entry);
+            break;
+        }
+        struct jzx__timer *timer = timer_of_entry(entry);
+        __builtin_prefetch(timer->block, 1);
+        if (jzx__timer_may_list(me, actor_of(jzx__loop_of(me), timer))) {
+            __builtin_prefetch(timer->link.next, 1);
+            __builtin_prefetch(timer->link.prev, 1);
+        }
+        batch[count++] = timer;
+    }
+    return count;
+}
+
+/* Fires up to FIRE_BATCH. False if there were fewer. */
+static bool fire_some(struct jzx__worker *me, uint64_t tick) {
+    struct jzx__timer *batch[FIRE_BATCH];
+    struct jzx__waiter *waiter = NULL;
+    uint32_t count = take_due(me, tick, batch, &waiter);
+    for (uint32_t i = 0; i < count; i++)
+        fire(me, batch[i]);
+    if (JZX_UNLIKELY(waiter != NULL))
+        waiter->wake(me, waiter);
+    return count == FIRE_BATCH || waiter != NULL;
+}
+
+/* No timer is due before what the wheel says, which may be a tick at which it only has to move
+ * some; nor before due_ns, which may be that of one that was cancelled. */
+uint64_t jzx__timers_next(struct jzx__worker *me) {
+    uint64_t next = ns_of_tick(jzx__wheel_next(&jzx__timers_of(me)->wheel));
+    return next > me->due_ns ? next : me->due_ns;
+}
+
+void jzx__timers_run(struct jzx__worker *me) {
+    JZX_ASSERT_OWNER(me);
+    uint64_t tick = now_of(me) / JZX__TIMER_TICK_NS;
+    bool more = true;
+    jzx__timers_take_mail(me);
+    for (uint32_t i = 0; i < FIRE_MAX / FIRE_BATCH && more; i++)
+        more = fire_some(me, tick);
+    me->due_ns = 0;
+    if (!more) /* else at the next look */
+        me->due_ns = jzx__timers_next(me);
+}
+
+/* ---- cancelling ---- */
+
+static void post(struct jzx_loop *loop, struct jzx__timer *timer) {
+    struct jzx__worker *home = loop->sched.workers[timer->entry.home];
+    jzx__mpsc_push(&home->timer_mail, (void *)timer);
+    /* relaxed: a count. The record is not ours any more */
+    if (jzx__atomic_add_relaxed(&home->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
+        jzx__parker_wake(&home->parker);
+}
+
+/* Mine, and on my wheel. */
+static void take_off_here(struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx__timers *timers = jzx__timers_of(me);
+    if (JZX_UNLIKELY(timer->entry.place != JZX__WHEEL_IN_SLOT ||
+                     timer->entry.kind != JZX__TIMER_ONCE ||
+                     !jzx__timer_cache_has_room(&timers->cache))) {
+        jzx__wheel_remove(&timers->wheel, &timer->entry);
+        end_listed(me, timer);
+        return;
+    }
+    jzx__wheel_remove_near(&timers->wheel, &timer->entry);
+    jzx__list_remove(&timer->link);
+    jzx__counter_add(&me->counters.timers_ended, 1);
+    if (JZX_LIKELY(jzx__timer_make_stale(timer)))
+        jzx__timer_free_easy(&timers->cache, timer);
+}
+
+/* It was SET when we cancelled it: takes it off its wheel, or has that done. */
+static void take_off(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx__actor *actor = actor_of(loop, timer);
+    if (me != NULL && jzx__timer_may_list(me, actor)) {
+        if (timer->entry.home == me->index) {
+            take_off_here(me, timer);
+            return;
+        }
+        orphan(me, timer);
+    }
+    post(loop, timer);
+}
+
+static bool can_be_cancelled(uint64_t state) {
+    uint32_t phase = phase_of(state);
+    return phase != JZX__TIMER_FREE && (state & JZX__TIMER_CANCELLED) == 0 &&
+           (phase != JZX__TIMER_HANDLED || (state & JZX__TIMER_REPEATS) != 0);
+}
+
+jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_timer_id id) {
+    struct jzx__timer *timer = jzx__timer_at(&loop->timer_pool, (uint32_t)id);
+    if (timer == NULL)
+        return JZX_ERR_TIMER_INVALID;
+    uint64_t state = state_of(timer);
+    do {
+        if (state >> 32 != id >> 32 || !can_be_cancelled(state))
+            return JZX_ERR_TIMER_INVALID;
+        /* acquire: pairs with the release that set it; its home is visible (H2) */
+    } while (!jzx__atomic_cas_acq_rel(&timer->state, &state, state | JZX__TIMER_CANCELLED));
+    if (phase_of(state) == JZX__TIMER_SET)
+        take_off(loop, me, timer);
+    return JZX_OK;
+}
+
+bool jzx__timer_is_active(const struct jzx__timer *timer) {
+    return can_be_cancelled(state_of(timer));
+}
+
+bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
+                              struct jzx__timer *timer) {
+    return jzx__timer_cancel(loop, me, jzx__timer_id_of(timer)) == JZX_OK;
+}
+
+/* ---- the end of an actor ---- */
+
+static void cancel_list(struct jzx__worker *me, struct jzx__list *timers) {
+    struct jzx__link *link = timers->ring.next;
+    while (link != &timers->ring) {
+        struct jzx__timer *timer = timer_of_link(link);
+        link = link->next;
+        if (!jzx__timer_cancel_listed(jzx__loop_of(me), me, timer) &&
+            phase_of(state_of(timer)) == JZX__TIMER_SET)
+            orphan(me, timer); /* another thread has cancelled it, and sends it to its home */
+    }
+}
+
+void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    cancel_list(me, &cold->timers);
+    cancel_list(me, &cold->keyed);
+}
+
+static void forget_list(struct jzx__worker *me, struct jzx__list *timers) {
+    struct jzx__link *link = timers->ring.next;
+    while (link != &timers->ring) {
+        struct jzx__timer *timer = timer_of_link(link);
+        link = link->next;
+        orphan(me, timer); /* it has fired elsewhere, and finds the inbox closed */
+    }
+}
+
+void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    forget_list(me, &cold->timers);
+    forget_list(me, &cold->keyed);
+}
+
+void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,
+                     const char *name) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__message *message = jzx__message_of(node);
+    struct jzx__timer *timer = jzx__timer_of(message);
+    uint64_t state = state_of(timer);
+    if (phase_of(state) >= JZX__TIMER_QUEUED) {
+        jzx__message_bury(loop, me, message, id, name);
+    } else if (phase_of(state) == JZX__TIMER_TRANSIT) {
+        drop_spare(loop, me, timer); /* it never was listed */
+        end_timer(loop, me, timer);
+    } else if (state & JZX__TIMER_ORPHAN) {
+        end_timer(loop, me, timer);
+    } else {
+        end_listed(me, timer);
+    }
+}
+
+/* ---- other things that wait ---- */
+
+bool jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
+    waiter->entry.kind = JZX__TIMER_WAITER;
+    return set_entry(me, &waiter->entry, jzx__timer_tick(due_ns));
+}
+
+void jzx__waiter_cancel(struct jzx__worker *me, struct jzx__waiter *waiter) {
+    if (jzx__wheel_is_set(&waiter->entry))
+        jzx__wheel_remove(&jzx__timers_of(me)->wheel, &waiter->entry);
+}

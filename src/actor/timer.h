@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* Timers of actors.
+ *
+ * A timer is a record of two cache lines: its message, and what the wheel and its actor need to
+ * know of it. It is **listed** at its actor, by the actor's owner alone, and it is **on its way**:
+ * in the mail of a worker or the inbox of the actor (TRANSIT, as set by another thread), on the
+ * wheel of its **home** (SET), in the actor's inbox or mailbox (QUEUED), or in its hands (HANDLED).
+ * Home is the worker that owned the actor when the timer was set. The actor may have moved since;
+ * the timer stays, and its message goes after the actor. One that repeats goes on from there at the
+ * actor's worker of that moment.
+ *
+ *   H1  a timer's phase changes by an exchange on its state word, and with it who may touch the
+ *       rest: TRANSIT its carrier, SET its home, QUEUED and HANDLED the actor's owner.
+ *   H2  CANCELLED is set at most once, by whom the cancel succeeds, and never on a one-shot that is
+ *       being handled. A message is looked at before it is handled (jzx__timer_begin): so it is
+ *       handled XOR cancelled.
+ *   H3  a record is freed when it is neither listed nor on its way. The owner says "not listed any
+ *       more" by ORPHAN if the record is in other hands, these say "not on its way any more" by
+ *       BOUNCED if they cannot bring it to the actor; who comes second frees it.
+ *   H4  while a turn goes on without its worker (JZX__AWAY) the lists of that actor do not change:
+ *       what comes for them waits until the turn is taken back.
+ *   H5  firing needs no memory: the message was made when the timer was set.
+ *
+ * Rejected: timers that move with their actor (one that waits in a deque to be stolen would have no
+ * wheel); a lock per actor (most timers are set and cancelled by their own actor). */
+#ifndef JZX_ACTOR_TIMER_H
+#define JZX_ACTOR_TIMER_H
+
+#include "actor/message.h"
+#include "actor/timer_pool.h"
+#include "time/wheel.h"
+
+#include "jzx/timer.h"
+
+#define JZX__TIMER_TICK_NS 1000000u
+
+/* The state word: {generation, bits}. */
+#define JZX__TIMER_GENERATION_ONE ((uint64_t)1 << 32)
+#define JZX__TIMER_PHASE 0x0Fu
+#define JZX__TIMER_CANCELLED 0x10u
+#define JZX__TIMER_ORPHAN 0x20u
+#define JZX__TIMER_BOUNCED 0x40u
+#define JZX__TIMER_REPEATS 0x80u /* a cancel succeeds while it is handled */
+
+enum jzx__timer_phase {
+    JZX__TIMER_FREE, /* 0 */
+    JZX__TIMER_TRANSIT,
+    JZX__TIMER_SET,
+    JZX__TIMER_QUEUED,
+    JZX__TIMER_HANDLED
+};
+
+/* entry.kind */
+#define JZX__TIMER_ONCE 0u
+#define JZX__TIMER_RATE 1u
+#define JZX__TIMER_DELAY 2u
+#define JZX__TIMER_IDLE 3u   /* a receive timeout */
+#define JZX__TIMER_WAITER 4u /* no timer at all, but a struct jzx__waiter */
+#define JZX__TIMER_MODE 0x0Fu
+#define JZX__TIMER_MORE 0x10u /* has a struct jzx__timer_more */
+#define JZX__TIMER_KEYED 0x20u
+#define JZX__TIMER_BODY 0x40u /* its payload is in a block of its own, which travels instead */
+
+struct jzx__timer {
+    /* The message, with the generation of the actor in its node. */
+    _Alignas(JZX_CACHE_LINE) char block[JZX__BLOCK_SIZE_MIN];
+
+    struct jzx__wheel_entry entry;
+    _Atomic uint64_t state; /* Decides */
+    struct jzx__link link;  /* in a list of the actor; the owner's */
+    uint32_t index;         /* of the record */
+    uint32_t target;        /* index of the actor's slot */
+};
+
+_Static_assert(sizeof(struct jzx__timer) == 2 * JZX_CACHE_LINE, "two lines");
+
+/* At the end of the message's line, if the timer repeats, has a key, or is far away. */
+struct jzx__timer_more {
+    uint64_t key; /* of a receive timeout: when the message before the current one was handled */
+    uint64_t period_ns;
+    uint64_t due_ns; /* exactly */
+};
+
+#define JZX__TIMER_INLINE_MORE (JZX_MSG_INLINE - sizeof(struct jzx__timer_more))
+
+/* Something else that a worker wakes at some time; on that worker only. */
+struct jzx__waiter {
+    struct jzx__wheel_entry entry;
+    void (*wake)(struct jzx__worker *me, struct jzx__waiter *waiter);
+};
+
+static inline unsigned jzx__timer_chunk(uint32_t index) {
+    return 63u ^ (unsigned)__builtin_clzll((uint64_t)index + JZX__TIMER_FIRST);
+}
+
+/* The record of an index below minted. */
+static inline struct jzx__timer *jzx__timer_record(const struct jzx__timer_pool *pool,
+                                                   uint32_t index) {
+    /* relaxed: written before minted was raised past this index (Y1) */
+    uintptr_t origin = jzx__atomic_load_relaxed(&pool->origins[jzx__timer_chunk(index)]);
+    return (void *)(origin + ((uintptr_t)index + JZX__TIMER_FIRST) * sizeof(struct jzx__timer));
+}
+
+/* The record of an index, or NULL if there is none. Any thread. */
+static inline struct jzx__timer *jzx__timer_at(const struct jzx__timer_pool *pool, uint32_t index) {
+    /* acquire: pairs with the release in mint (Y1) */
+    return index < jzx__atomic_load_acquire(&pool->minted) ? jzx__timer_record(pool, index) : NULL;
+}
+
+static inline struct jzx__message *jzx__timer_block(struct jzx__timer *timer) {
+    return (void *)timer->block;
+}
+
+/* False without memory. */
+bool jzx__timers_init(struct jzx__worker *worker);
+void jzx__timers_deinit(struct jzx__worker *worker);
+
+static inline struct jzx__timers *jzx__timers_of(struct jzx__worker *worker) {
+    return &JZX_CONTAINER_OF(worker, struct jzx__actor_worker, worker)->timers;
+}
+
+static inline struct jzx__timer_cache *jzx__timer_cache_of(struct jzx__worker *me) {
+    return me == NULL ? NULL : &jzx__timers_of(me)->cache;
+}
+
+static inline uint64_t jzx__timer_add(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* True if the caller may change the lists of the timer's actor (H4). */
+static inline bool jzx__timer_may_list(const struct jzx__worker *me, struct jzx__actor *actor) {
+    return jzx__worker_owns(me, &actor->task) && actor->task.place != JZX__AWAY;
+}
+
+/* The first tick at or after the time. */
+static inline uint64_t jzx__timer_tick(uint64_t ns) {
+    return ns / JZX__TIMER_TICK_NS + (ns % JZX__TIMER_TICK_NS != 0);
+}
+
+/* For who has it. */
+static inline jzx_timer_id jzx__timer_id_of(const struct jzx__timer *timer) {
+    /* relaxed: the generation is the caller's */
+    uint64_t state = jzx__atomic_load_relaxed(&timer->state);
+    return (state & ~(uint64_t)UINT32_MAX) | timer->index;
+}
+
+/* What is to be set. */
+struct jzx__timer_spec {
+    jzx_actor_id to;
+    jzx_actor_id from;
+    const void *data;
+    size_t len;
+    uint32_t tag;
+    uint8_t mode;
+    bool keyed;
+    uint64_t key;
+    uint64_t delay_ns; /* or the period */
+};
+
+/* A record for that, on its way to nowhere yet; NULL without memory. me is this thread's worker, or
+ * NULL. */
+struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me,
+                                   const struct jzx__timer_spec *spec);
+
+/* Gives back a record that was made and not launched. */
+void jzx__timer_unmake(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer);
+
+/* Makes its id stale. False if that was the last generation: it is not to be used again. */
+bool jzx__timer_make_stale(struct jzx__timer *timer);
+
+/* What travels when it fires. */
+struct jzx__message *jzx__timer_carrier(struct jzx__timer *timer);
+
+/* Sets it going, and with it *id. On an error the record is gone. */
+jzx_err jzx__timer_launch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer,
+                          jzx_timer_id *id);
+
+/* Any thread. */
+jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_timer_id id);
+
+/* The same for a record that cannot be freed meanwhile: one of the caller's actor. */
+bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
+                              struct jzx__timer *timer);
+
+/* True if its message may still come, or another. */
+bool jzx__timer_is_active(const struct jzx__timer *timer);
+
+/* The timer of a message that has one. */
+struct jzx__timer *jzx__timer_of(struct jzx__message *message);
+
+static inline bool jzx__message_is_timer(const struct jzx__message *message) {
+    return (message->node.flags & JZX__MSG_TIMER) != 0;
+}
+
+static inline struct jzx__timer_more *jzx__timer_more(struct jzx__timer *timer) {
+    return (void *)(timer->block + sizeof timer->block - sizeof(struct jzx__timer_more));
+}
+
+static inline uint8_t jzx__timer_mode_of(jzx_repeat repeat) {
+    return repeat == JZX_FIXED_RATE ? JZX__TIMER_RATE : JZX__TIMER_DELAY;
+}
+
+static inline uint8_t jzx__timer_mode(const struct jzx__timer *timer) {
+    return timer->entry.kind & JZX__TIMER_MODE;
+}
+
+/* ---- for the mailbox and the turn; owner only ---- */
+
+/* A node of lane TIMER came out of the inbox. True if it is a message for the mailbox. */
+bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node);
+
+/* A message of a user is about to be handled by an actor with a receive timeout. */
+void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold);
+
+/* A message of a timer was put into the private list. */
+void jzx__timer_arrived(struct jzx__actor *actor);
+
+/* The message at the head of the private list is about to be handled. False if it was cancelled, or
+ * comes too soon for a receive timeout: it is not in the list any more, and the next one is to be
+ * looked at. */
+bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                      struct jzx__message *message);
+
+/* How many firings were missed up to now, for the message of one at a fixed rate; else 0. */
+uint64_t jzx__timer_missed(struct jzx__message *message, uint64_t now);
+
+/* Its message was handled, or will never be: the timer repeats, or is freed. */
+void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
+                        struct jzx__message *message);
+
+/* It is put aside, and can be cancelled again. */
+void jzx__timer_stash(struct jzx__message *message);
+
+/* The receiver takes the payload. False for one that repeats. Also on a thread that has lost its
+ * worker (me is NULL then). */
+bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
+
+/* Frees the record that a payload was taken with. */
+void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
+                           struct jzx__message *message);
+
+/* A turn that went on without its worker is over: what came for the actor's lists meanwhile. */
+void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor);
+
+/* On a thread that has lost its worker: the actor starts a timer for itself, which its worker will
+ * set (turn->requested). False without memory: the record is gone. */
+bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer);
+void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn);
+
+/* The actor ends: before its mail is buried all are cancelled, and afterwards none is listed. */
+void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor);
+void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor);
+
+/* A node of lane TIMER that will reach no actor. */
+void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,
+                     const char *name);
+
+/* ---- for the scheduler ---- */
+
+/* Takes the mail: timers that other threads have set or cancelled. Then fires what is due. */
+void jzx__timers_run(struct jzx__worker *me);
+
+/* When there is something to do. */
+uint64_t jzx__timers_next(struct jzx__worker *me);
+
+/* Only the mail. True if there was some. */
+bool jzx__timers_take_mail(struct jzx__worker *me);
+
+/* ---- other things that wait ---- */
+
+/* Wakes it at the first tick at or after the time. False without memory, which only years can need.
+ */
+bool jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns);
+void jzx__waiter_cancel(struct jzx__worker *me, struct jzx__waiter *waiter);
+
+#endif

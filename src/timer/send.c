@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages that come later, to any actor, from any thread. */
+#include "actor/timer_easy.h"
+
+#include "jzx/message.h"
+
+static bool is_valid(const struct jzx__timer_spec *spec) {
+    return (spec->data != NULL || spec->len == 0) && spec->len <= JZX_MSG_LEN_MAX &&
+           spec->tag < JZX_TAG_RESERVED;
+}
+
+/* Inside the bracket. */
+static jzx_err set(struct jzx_loop *loop, struct jzx__worker *me,
+                   const struct jzx__timer_spec *spec, jzx_timer_id *id) {
+    struct jzx__timer *timer = jzx__timer_make(loop, me, spec);
+    return timer == NULL ? JZX_ERR_NO_MEMORY : jzx__timer_launch(loop, me, timer, id);
+}
+
+static jzx_err set_any(struct jzx_loop *loop, const struct jzx__timer_spec *spec,
+                       jzx_timer_id *id) {
+    if (loop == NULL || !is_valid(spec))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = set(loop, me, spec, id);
+    jzx__visit_end(&visit);
+    return err;
+}
+
+static JZX_COLD jzx_err send_any(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                 const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
+                                 jzx_timer_id *timer) {
+    struct jzx__timer_spec spec = {.to = to,
+                                   .from = from,
+                                   .data = data,
+                                   .len = len,
+                                   .tag = tag,
+                                   .mode = JZX__TIMER_ONCE,
+                                   .delay_ns = delay_ns};
+    return set_any(loop, &spec, timer);
+}
+
+/* As jzx_send: the common case decides everything before it changes anything. */
+jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
+                       size_t len, uint32_t tag, uint64_t delay_ns, jzx_timer_id *timer) {
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || loop == NULL || tag >= JZX_TAG_RESERVED ||
+                     len > JZX_MSG_INLINE || (len != 0 && data == NULL)))
+        return send_any(loop, to, from, data, len, tag, delay_ns, timer);
+    struct jzx__worker *me = jzx__seat_enter(seat);
+    bool set = jzx__timer_set_easy(loop, me, to, from, data, len, tag, delay_ns, timer);
+    jzx__seat_leave(seat, 0);
+    return JZX_LIKELY(set) ? JZX_OK : send_any(loop, to, from, data, len, tag, delay_ns, timer);
+}
+
+jzx_err jzx_send_every(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
+                       size_t len, uint32_t tag, uint64_t period_ns, jzx_repeat repeat,
+                       jzx_timer_id *timer) {
+    if (period_ns == 0 || (repeat != JZX_FIXED_RATE && repeat != JZX_FIXED_DELAY))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__timer_spec spec = {.to = to,
+                                   .from = from,
+                                   .data = data,
+                                   .len = len,
+                                   .tag = tag,
+                                   .mode = jzx__timer_mode_of(repeat),
+                                   .delay_ns = period_ns};
+    return set_any(loop, &spec, timer);
+}
+
+jzx_err jzx_timer_cancel(jzx_loop *loop, jzx_timer_id timer) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = jzx__timer_cancel(loop, me, timer);
+    jzx__visit_end(&visit);
+    return err;
+}
