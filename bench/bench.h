@@ -58,7 +58,8 @@ struct bench {
 
     /* Runs the row with its own actors on a new loop. size is the row's own measure: see size. */
     void (*run)(jzx_loop *loop, uint64_t size, struct bench_run *run);
-    /* What the side with one worker runs if that is not the same; else NULL. */
+    /* What the side with one worker, or instead of a floor, runs if that is not the same; else
+     * NULL. */
     void (*alone)(jzx_loop *loop, uint64_t size, struct bench_run *run);
     uint64_t size;            /* so that a run takes 50 to 150 ms */
     uint64_t size_min;        /* the least that makes sense */
@@ -112,6 +113,9 @@ static inline uint64_t bench_work(uint64_t value, uint32_t steps) {
 
 /* Least first. */
 void bench_sort(double *values, unsigned count);
+
+/* Memory of this process that is in use. */
+double bench_resident_bytes(void);
 
 /* CPUs that this process may use. */
 unsigned bench_cpus(void);
@@ -221,6 +225,14 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(foreign_2)                                                                                   \
     X(allocations_message)                                                                         \
     X(allocations_spawn)                                                                           \
+    X(timer_cancel)                                                                                \
+    X(timer_fire)                                                                                  \
+    X(timer_memory)                                                                                \
+    X(timer_late)                                                                                  \
+    X(timer_idle)                                                                                  \
+    X(timer_scale_1k)                                                                              \
+    X(timer_scale_32k)                                                                             \
+    X(timer_scale_1m)                                                                              \
     X(pairs)                                                                                       \
     X(threads)                                                                                     \
     X(tasks)                                                                                       \

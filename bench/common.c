@@ -68,6 +68,16 @@ void bench_sort(double *values, unsigned count) {
     qsort(values, count, sizeof values[0], compare_doubles);
 }
 
+double bench_resident_bytes(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    BENCH_CHECK(file != NULL);
+    long all = 0;
+    long resident = 0;
+    BENCH_CHECK(fscanf(file, "%ld %ld", &all, &resident) == 2);
+    fclose(file);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
 unsigned bench_cpus(void) {
     cpu_set_t allowed;
     return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? (unsigned)CPU_COUNT(&allowed) : 1;

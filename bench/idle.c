@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A loop that has nothing to do: 1000 idle actors, and how often any thread of the process gets or
- * gives up a CPU in 300 ms. */
+ * gives up a CPU in 300 ms. Each may have a timer that is an hour away. */
 #include "bench.h"
 
 #include <dirent.h>
@@ -25,6 +25,12 @@ static jzx_behavior_result idle(jzx_context *ctx, const jzx_message *msg) {
     uint64_t *sum = ctx->state;
     *sum = bench_value(msg);
     return JZX_BEHAVIOR_OK;
+}
+
+static jzx_behavior_result idle_for_an_hour(jzx_context *ctx, const jzx_message *msg) {
+    BENCH_CHECK(jzx_send_after(ctx->loop, ctx->self, ctx->self, msg->data, msg->len, 0,
+                               JZX_SECOND(3600), NULL) == JZX_OK);
+    return idle(ctx, msg);
 }
 
 static uint64_t switches_of(const char *tid) {
@@ -96,11 +102,12 @@ static void *watch(void *arg) {
     return NULL;
 }
 
-static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+static void watch_idle(jzx_loop *loop, jzx_behavior_fn behavior, uint64_t size,
+                       struct bench_run *run) {
     uint64_t *sums = calloc(size, sizeof *sums);
     BENCH_CHECK(sums != NULL);
     for (uint64_t i = 0; i < size; i++)
-        bench_start(loop, bench_spawn(loop, idle, &sums[i]), 0, i);
+        bench_start(loop, bench_spawn(loop, behavior, &sums[i]), 0, i);
     struct watcher watcher = {.loop = loop, .actors = size};
     pthread_t thread;
     double start = bench_now();
@@ -117,6 +124,16 @@ static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     free(sums);
 }
 
+static void run(jzx_loop *loop, uint64_t size, struct bench_run *figures) {
+    watch_idle(loop, idle, size, figures);
+}
+
+static void run_timers(jzx_loop *loop, uint64_t size, struct bench_run *figures) {
+    watch_idle(loop, idle_for_an_hour, size, figures);
+    BENCH_CHECK_EQUAL(bench_stats(loop).timers_set, size);
+    BENCH_CHECK_EQUAL(bench_stats(loop).timers_fired, 0);
+}
+
 static const char *const notes[] = {"threads", NULL};
 
 const struct bench bench_idle = {
@@ -127,6 +144,22 @@ const struct bench bench_idle = {
     .notes = notes,
     .kind = BENCH_SEVERAL,
     .run = run,
+    .size = 1000,
+    .size_min = 10,
+    .foreign_threads = 1,
+    .payload = 8,
+    .unit = BENCH_SWITCHES,
+    .aim = 0,
+};
+
+const struct bench bench_timer_idle = {
+    .name = "timer-idle",
+    .op = "300 ms with 1000 timers that are an hour away",
+    .checked = "timers set, none fired, threads alive",
+    .batch = "1",
+    .notes = notes,
+    .kind = BENCH_ONE,
+    .run = run_timers,
     .size = 1000,
     .size_min = 10,
     .foreign_threads = 1,

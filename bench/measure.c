@@ -282,8 +282,11 @@ static void set_sides(struct measured *measured, const struct options *options) 
         return;
     }
     bool with_floor = options->mode == MODE_FLOOR || bench->kind == BENCH_SEVERAL;
-    measured->has_reference = !with_floor || bench->floor_row != NULL;
-    if (with_floor) {
+    bool with_alone = with_floor && bench->kind == BENCH_ONE && bench->alone != NULL;
+    measured->has_reference = !with_floor || bench->floor_row != NULL || with_alone;
+    if (with_alone) {
+        setup.alone = true;
+    } else if (with_floor) {
         setup.floor = true;
     } else {
         setup.workers = options->against;

@@ -3,24 +3,11 @@
  * handled a message, so that nothing which first use allocates is left out. */
 #include "bench.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #define WAVE 1000u /* actors that have a message at once */
-
-static double resident_bytes(void) {
-    FILE *file = fopen("/proc/self/statm", "r");
-    BENCH_CHECK(file != NULL);
-    long all = 0;
-    long resident = 0;
-    BENCH_CHECK(fscanf(file, "%ld %ld", &all, &resident) == 2);
-    fclose(file);
-    return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
 
 static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     struct bench_counter counter = {.expected = UINT64_MAX};
-    double before = resident_bytes();
+    double before = bench_resident_bytes();
     double start = bench_now();
     for (uint64_t i = 0; i < size; i++) {
         bench_start(loop, bench_spawn(loop, bench_count, &counter), 0, 1);
@@ -29,7 +16,7 @@ static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     }
     bench_run_until_quiet(loop);
     run->seconds = bench_now() - start;
-    run->amount = resident_bytes() - before;
+    run->amount = bench_resident_bytes() - before;
     run->ops = size;
     BENCH_CHECK_EQUAL(counter.sum, size);
     jzx_stats stats = bench_stats(loop);

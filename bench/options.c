@@ -42,7 +42,7 @@ __attribute__((noreturn)) static void wrong_use(const char *what, const char *va
         "names:");
     for (size_t i = 0; i < BENCH_COUNT; i++)
         fprintf(stderr, " %s", benches[i]->name);
-    fputc('\n', stderr);
+    fputs("\ngroups: what is before a '-', as scale; timers\n", stderr);
     exit(2);
 }
 
@@ -105,9 +105,9 @@ static void set_balance(struct said *said, const char *option, const char *text)
 
 /* ---- names ---- */
 
-/* "foreign" names "foreign-2", too. */
+/* "foreign" names "foreign-2", too; and "timers" all that is about a timer. */
 static bool is_named(const struct bench *bench, const char *name) {
-    size_t len = strlen(name);
+    size_t len = strcmp(name, "timers") == 0 ? strlen("timer") : strlen(name);
     return strncmp(bench->name, name, len) == 0 &&
            (bench->name[len] == '\0' || bench->name[len] == '-');
 }

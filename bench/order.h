@@ -20,6 +20,11 @@ static inline uint32_t bench_random(uint64_t *state) {
     return (uint32_t)(bench_random_64(state) >> 32);
 }
 
+/* A whole number from least to most. */
+static inline uint64_t bench_delay_ms(uint64_t *state, uint32_t least, uint32_t most) {
+    return least + ((uint64_t)bench_random(state) * (most - least + 1) >> 32);
+}
+
 /* 0 to count - 1, in order or shuffled. */
 static inline void bench_order(uint32_t *order, uint32_t count, bool is_random) {
     uint64_t random = BENCH_SEED;

@@ -247,19 +247,22 @@ static void print_operation(FILE *out, const struct measured *measured) {
 static void print_floor_row(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
     char jzx[CELL];
-    char floor[CELL] = "-";
+    char floor[CELL + 8] = "-";
     char ratio[CELL] = "-";
     char aim[CELL];
     char limit[CELL];
     struct limits limits = limits_of(measured);
-    bool is_short = bench->unit == BENCH_NS && measured->sides[0].figure.median < 100;
-    struct scale scale = {1, "", is_short ? 1 : 0};
+    struct scale scale = scale_of(bench->unit, measured->sides[0].figure.median);
     format_spread(jzx, &measured->sides[0].figure, scale);
     if (measured->has_reference) {
-        format_spread(floor, &measured->sides[1].figure, scale);
+        char figure[CELL];
+        format_spread(figure, &measured->sides[1].figure, scale);
+        snprintf(floor, sizeof floor, "%s%s", measured->sides[1].setup.alone ? "alone " : "",
+                 figure);
         format_ratio(ratio, &measured->sides[0].ratio);
     }
-    format_limit(aim, limits.aim, (struct scale){1, "", 0});
+    scale.digits = 0;
+    format_limit(aim, limits.aim, scale);
     format_limit(limit, limits.ratio, (struct scale){1, "", 1});
     fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5s %7u %-10s ", bench->name, jzx, floor,
             ratio, aim, limit, verdict_of(measured), cap_of(bench), bench->payload, bench->batch);

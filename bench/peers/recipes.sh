@@ -16,12 +16,18 @@ build_go() {
 }
 
 # In a copy: cargo writes beside its sources. The flags are in .cargo/config.toml and Cargo.toml.
+# With the queue of timers of tokio-util if that is there (librust-tokio-util-dev).
 build_tokio() {
     rm -rf "$1/tree"
     cp -r . "$1/tree"
     cd "$1/tree"
     unset RUSTFLAGS
-    cargo build --release --offline --target-dir "$1/target"
+    features=
+    if ls -d /usr/share/cargo/registry/tokio-util-0.7*; then
+        sed -i 's/^#tokio-util/tokio-util/' Cargo.toml
+        features=queue
+    fi
+    cargo build --release --offline --features "$features" --target-dir "$1/target"
     cp "$1/target/release/peer-tokio" "$1/prog"
 }
 

@@ -7,6 +7,7 @@
 #include <boost/sort/pdqsort/pdqsort.hpp>
 #endif
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -1299,6 +1300,64 @@ int64_t chat(actor_system &sys) {
     return chat_clients * size * (chat_members + 1);
 }
 
+// ---- timer-fire ----
+
+// Of the process, user and system.
+double cpu_seconds() {
+    rusage usage;
+    check(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage");
+    return double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+// A message that was sent with a delay cannot be cancelled: there is no row for that.
+struct timer_setter : base {
+    int64_t set = 0;
+    uint64_t random = seed_of(0);
+
+    using base::base;
+
+    // delayed_send() without a sender, and with a look at the clock for each batch only.
+    void set_batch() {
+        auto &clock = system().clock();
+        auto now = clock.now();
+        for (int i = 0; i < batch && set < size; ++i, ++set) {
+            auto ms = 1 + (uint64_t{next_random(random)} * 1000 >> 32);
+            auto due = now + std::chrono::milliseconds(ms);
+            auto element = make_mailbox_element(nullptr, make_message_id(), {},
+                                                int64_t{due.time_since_epoch().count()});
+            clock.schedule_message(due, strong_actor_ptr{ctrl()}, std::move(element));
+        }
+    }
+
+    behavior make_behavior() override {
+        return {
+            [this](int64_t due) {
+                auto now = system().clock().now().time_since_epoch().count();
+                check(now >= due, "timer-fire: none is early");
+                if (++total == size) {
+                    ended = cpu_seconds();
+                    all_done.set_value();
+                }
+            },
+            [this](start_t) {
+                set_batch();
+                if (set < size)
+                    post(me(), start_t{true});
+            },
+        };
+    }
+};
+
+int64_t timer_fire(actor_system &sys) {
+    auto setter = spawn_in<timer_setter>(sys);
+    started = cpu_seconds();
+    anon_send(setter, start_t{true});
+    wait();
+    check(total == size, "timer-fire: every timer fired");
+    return size;
+}
+
 constexpr auto stealing = atom("stealing"); // newest first
 constexpr auto sharing = atom("sharing");   // one queue, oldest first
 constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
@@ -1330,6 +1389,7 @@ const struct {
     {"nqueens", nqueens, sharing, no_limit},
     {"sieve", sieve, stealing, no_limit},
     {"chat", chat, sharing, no_limit},
+    {"timer-fire", timer_fire, sharing, no_limit},
 };
 
 } // namespace

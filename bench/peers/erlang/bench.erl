@@ -6,7 +6,8 @@
 main([Row, Size | _]) ->
     case lists:keyfind(Row, 1, rows()) of
         {Row, Run} ->
-            [{module, M} = code:ensure_loaded(M) || M <- [messages, spawning, programs, lists]],
+            [{module, M} = code:ensure_loaded(M) ||
+                M <- [messages, spawning, programs, timers, lists]],
             ok = logger:add_handler(bench, ?MODULE, #{}),
             ok = logger:remove_handler(default),
             spawn(fun() ->
@@ -40,7 +41,9 @@ rows() ->
      {"quicksort", fun programs:quicksort/1},
      {"nqueens", fun programs:nqueens/1},
      {"sieve", fun programs:sieve/1},
-     {"chat", fun programs:chat/1}].
+     {"chat", fun programs:chat/1},
+     {"timer-fire", fun timers:timer_fire/1},
+     {"timer-cancel", fun timers:timer_cancel/1}].
 
 report({Seconds, Operations}) ->
     report({Seconds, Operations, 0});

@@ -702,6 +702,8 @@ static const struct {
     {"scale-1m-index", row_scale_1m},
     {"scale-1m-random", row_scale_1m_random},
     {"futex-slept", row_futex_slept},
+    {"timer-fire", row_timer_fire},
+    {"timer-cancel", row_timer_cancel},
 };
 
 int main(int argc, char **argv) {

@@ -32,4 +32,8 @@ static inline void check(bool holds, const char *what) {
 void row_futex(uint64_t size, struct result *result);
 void row_futex_slept(uint64_t size, struct result *result);
 
+/* A plain timer wheel. */
+void row_timer_fire(uint64_t size, struct result *result);
+void row_timer_cancel(uint64_t size, struct result *result);
+
 #endif

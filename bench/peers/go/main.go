@@ -41,6 +41,8 @@ var rows = map[string]func(size int) result{
 	"nqueens":      nqueens,
 	"sieve":        sieve,
 	"chat":         chat,
+	"timer-fire":   timerFire,
+	"timer-cancel": timerCancel,
 }
 
 func fail(format string, args ...any) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that make sense for libuv, a library of event loops without actors. wake: round trips
- * between two threads, each with its loop, by uv_async_send; whatever WORKERS is. */
+/* The rows that make sense for libuv, a library of event loops without actors; whatever WORKERS is.
+ * wake: round trips between two threads, each with its loop, by uv_async_send. The timers are those
+ * of one loop, and a callback is a message. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,6 +92,89 @@ static void row_wake(uint64_t size, struct result *result) {
     close_side(&second);
 }
 
+/* ---- timers ---- */
+
+#define BATCH 64u
+#define SEED 88172645463325252u
+
+static uint64_t fired;
+
+static uint64_t delay_ms(uint64_t *random, uint32_t least, uint32_t most) {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return least + ((*random >> 32) * (most - least + 1) >> 32);
+}
+
+static double cpu_seconds(void) {
+    uv_rusage_t usage;
+    check(uv_getrusage(&usage) == 0, "uv_getrusage");
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+/* A timer is one callback: it does not come again. */
+static void on_timer(uv_timer_t *timer) {
+    check(uv_now(timer->loop) >= (uint64_t)(uintptr_t)timer->data, "timer-fire: none is early");
+    fired++;
+}
+
+static uv_timer_t *init_timers(uv_loop_t *loop, uint64_t count) {
+    uv_timer_t *timers = calloc(count, sizeof *timers);
+    check(timers != NULL, "memory");
+    check(uv_loop_init(loop) == 0, "uv_loop_init");
+    for (uint64_t i = 0; i < count; i++)
+        check(uv_timer_init(loop, &timers[i]) == 0, "uv_timer_init");
+    return timers;
+}
+
+static void close_timers(uv_loop_t *loop, uv_timer_t *timers, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        uv_close((uv_handle_t *)&timers[i], NULL);
+    uv_run(loop, UV_RUN_DEFAULT);
+    check(uv_loop_close(loop) == 0, "uv_loop_close");
+    free(timers);
+}
+
+static void row_timer_fire(uint64_t size, struct result *result) {
+    uv_loop_t loop;
+    uint64_t random = SEED;
+    uv_timer_t *timers = init_timers(&loop, size);
+    double start = cpu_seconds();
+    uv_update_time(&loop);
+    for (uint64_t i = 0; i < size; i++) {
+        uint64_t ms = delay_ms(&random, 1, 1000);
+        timers[i].data = (void *)(uintptr_t)(uv_now(&loop) + ms);
+        check(uv_timer_start(&timers[i], on_timer, ms, 0) == 0, "uv_timer_start");
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    result->seconds = cpu_seconds() - start;
+    result->ops = size;
+    check(fired == size, "timer-fire: all come");
+    close_timers(&loop, timers, size);
+}
+
+static void row_timer_cancel(uint64_t size, struct result *result) {
+    uv_loop_t loop;
+    uint64_t random = SEED;
+    uv_timer_t *timers = init_timers(&loop, BATCH);
+    uint64_t start = uv_hrtime();
+    for (uint64_t left = size; left != 0;) {
+        uint64_t count = left < BATCH ? left : BATCH;
+        for (uint64_t i = 0; i < count; i++)
+            uv_timer_start(&timers[i], on_timer, delay_ms(&random, 1000, 60000), 0);
+        for (uint64_t i = 0; i < count; i++)
+            check(uv_is_active((uv_handle_t *)&timers[i]) && uv_timer_stop(&timers[i]) == 0,
+                  "timer-cancel: every timer was pending");
+        uv_run(&loop, UV_RUN_NOWAIT);
+        left -= count;
+    }
+    result->seconds = (double)(uv_hrtime() - start) * 1e-9;
+    result->ops = size;
+    check(fired == 0, "timer-cancel: none comes");
+    close_timers(&loop, timers, BATCH);
+}
+
 /* ---- the command ---- */
 
 static const struct {
@@ -98,6 +182,8 @@ static const struct {
     void (*run)(uint64_t size, struct result *result);
 } rows[] = {
     {"wake", row_wake},
+    {"timer-fire", row_timer_fire},
+    {"timer-cancel", row_timer_cancel},
 };
 
 int main(int argc, char **argv) {

@@ -6,17 +6,21 @@ mod meeting;
 mod parallel;
 mod servers;
 mod spawning;
+mod timers;
 
 use common::Outcome;
 use tokio::runtime::{Builder, Runtime};
 
-fn runtime(workers: usize) -> Runtime {
+fn runtime(workers: usize, has_timers: bool) -> Runtime {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),
     };
     if workers > 1 {
         builder.worker_threads(workers);
+    }
+    if has_timers {
+        builder.enable_time();
     }
     builder.build().unwrap()
 }
@@ -41,6 +45,8 @@ async fn run(row: String, size: u64) -> Outcome {
         "quicksort" => parallel::quicksort(size as usize).await,
         "nqueens" => parallel::nqueens(size as u32).await,
         "sieve" => parallel::sieve(size).await,
+        "timer-fire" => timers::timer_fire(size).await,
+        "timer-cancel" => timers::timer_cancel(size).await,
         _ => std::process::exit(3),
     }
 }
@@ -62,7 +68,8 @@ fn main() {
     };
     let row = args[1].clone();
     // In a task of its own: the task of block_on is slower to wake than others.
-    let outcome = runtime(workers).block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
+    let runtime = runtime(workers, row.starts_with("timer-"));
+    let outcome = runtime.block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
     println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
     std::process::exit(0);
 }
