@@ -38,7 +38,7 @@ static jzx_behavior_result work(jzx_context *ctx, const jzx_message *msg) {
         else
             jzx_timer_stop(ctx, TICK);
         break;
-    case JZX_TAG_TIMEOUT: say(ctx, "nobody talks to me"); break;
+    case JZX_TAG_RECEIVE_TIMEOUT: say(ctx, "nobody talks to me"); break;
     case DEADLINE: say(ctx, "no tick for 15 ms: the end"); return JZX_BEHAVIOR_STOP;
     }
     return JZX_BEHAVIOR_OK;

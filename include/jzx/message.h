@@ -69,7 +69,8 @@ JZX_API JZX_MUST_USE jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_a
 
 /* Makes the payload of the message that is being handled the receiver's, without a copy: it stays
  * valid until jzx_msg_free or jzx_send_msg. NULL if msg is not the message of this call or was
- * taken or stashed already. Only inside a behaviour. Cannot fail for memory. */
+ * taken or stashed already, or if it is that of a timer that repeats. Only inside a behaviour.
+ * Cannot fail for memory. */
 JZX_API JZX_MUST_USE void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg);
 
 /* Releases a buffer that the caller owns; its destructor runs now. NULL does nothing. */

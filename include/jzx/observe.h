@@ -65,11 +65,11 @@ typedef struct jzx_observer {
 /* An observer in place, in C: &JZX_OBSERVER(.on_event = print). */
 #define JZX_OBSERVER(...) ((jzx_observer){.size = sizeof(jzx_observer), __VA_ARGS__})
 
-/* Counters since the loop was created, runtime messages (JZX_TAG_ROOM) among them. With all senders
- * quiet these books balance:
- *   sends = accepted + refused_*        accepted = handled + dead + waiting
- * A refused send to an actor that is gone counts as a dead letter for statistics as well:
- *   dead_letters = dead + refused_no_actor */
+/* Counters since the loop was created, runtime messages (JZX_TAG_ROOM, timers) among them. A
+ * timer's message that was cancelled while it waited counts as handled. With all senders quiet
+ * these books balance: sends = accepted + refused_*        accepted = handled + dead + waiting A
+ * refused send to an actor that is gone counts as a dead letter for statistics as well:
+ * dead_letters = dead + refused_no_actor */
 typedef struct jzx_stats {
     size_t size; /* sizeof(jzx_stats): set by the caller before the call */
     uint64_t accepted;

@@ -3,8 +3,9 @@
  *
  * A timer belongs to the actor that it is for, and is gone when that actor ends. Its message is
  * made when it is set, so that nothing can fail when it fires; it is not bounded by mailbox_cap,
- * and waits behind what waits already. A timer never fires early. It fires at a whole millisecond,
- * the first one at or after its time, and later if its worker is busy; see docs/timers.md.
+ * and waits behind what waits already. A timer never fires early. It fires at a whole millisecond
+ * of the loop's clock, the first one at or after its time, and later if its worker is busy; those
+ * of one millisecond fire in the order in which they were set. See docs/timers.md.
  *
  * A behaviour that wants to be reminded:
  *
@@ -38,57 +39,67 @@ typedef enum jzx_repeat {
 } jzx_repeat;
 
 /* The message of a receive timeout. No data, no sender. */
-#define JZX_TAG_TIMEOUT 0xFFFF0011u
+#define JZX_TAG_RECEIVE_TIMEOUT 0xFFFF0011u
 
 JZX_BEGIN_C
 
-/* Sends a copy of len bytes, as jzx_send does, after delay_ns; 0 means at the next millisecond.
- * The timer's id goes to *timer unless that is NULL.
- * JZX_ERR_INVALID_ARG as jzx_send, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY:
- * then there is no timer. */
+/* Sends a copy of len bytes, as jzx_send does, after delay_ns; 0 means at the next millisecond,
+ * a delay beyond the end of time (JZX_NEVER) never. The timer's id goes to *timer unless that is
+ * NULL.
+ * JZX_ERR_INVALID_ARG as jzx_send, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED,
+ * JZX_ERR_NO_MEMORY: then there is no timer. */
 JZX_API jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                                size_t len, uint32_t tag, uint64_t delay_ns, jzx_timer_id *timer);
 
-/* The same every period_ns, first after one period, until it is cancelled or its actor ends.
- * A period of 0 is JZX_ERR_INVALID_ARG. */
+/* The same every period_ns, first after one period, until it is cancelled or its actor ends. All
+ * its messages share one payload, which stays the timer's: what a behaviour writes into it is
+ * there the next time, and jzx_msg_take gives NULL. Also JZX_ERR_INVALID_ARG: a period of 0, an
+ * unknown repeat. */
 JZX_API jzx_err jzx_send_every(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                                size_t len, uint32_t tag, uint64_t period_ns, jzx_repeat repeat,
                                jzx_timer_id *timer);
 
 /* JZX_OK: its message will not be handled any more, even if it waits in the mailbox already.
  * JZX_ERR_TIMER_INVALID: it is being handled or was (and does not repeat), it was cancelled before,
- * its actor has ended, or there never was such a timer. */
+ * its actor has ended, or there never was such a timer. JZX_ERR_INVALID_ARG: no loop. */
 JZX_API jzx_err jzx_timer_cancel(jzx_loop *loop, jzx_timer_id timer);
 
-/* In the behaviour, for the message that it handles: how many firings at a fixed rate have been
- * missed since the one that it stands for. 0 for every other message. */
+/* In the behaviour, for the message that it handles: how many firings at a fixed rate were missed
+ * since the message before, up to when this one began to be handled; the sum of 1 + missed is the
+ * number of periods that have passed. 0 for every other message. */
 JZX_API uint64_t jzx_timer_missed(const jzx_context *ctx);
 
-/* ---- timers by key: only in the actor's own turn, else JZX_ERR_INVALID_ARG or false ---- */
+/* ---- timers by key ----
+ *
+ * Only in the actor's own turn, its init included, its cleanup not, and with the very context that
+ * it was given; else JZX_ERR_INVALID_ARG, false or 0. */
 
-/* A timer of this actor, to itself, under a key of its choice. Starting one replaces the timer that
- * had the key: that one's message does not come any more. Good for deadlines that move, and for the
- * timeouts of a state. Finding a key takes longer the more keys an actor has.
+/* A timer of this actor, to itself and from itself, under a key of its choice. Starting one
+ * replaces the timer that had the key: that one's message does not come any more. Good for
+ * deadlines that move, and for the timeouts of a state. An actor's keys are searched one by one:
+ * for more than a few dozen, and for timers that others shall cancel, use jzx_send_after and
+ * keep the id.
  * JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY: then the timer that had the key goes on. */
 JZX_API jzx_err jzx_timer_start(jzx_context *ctx, uint64_t key, const void *data, size_t len,
                                 uint32_t tag, uint64_t delay_ns);
 JZX_API jzx_err jzx_timer_start_every(jzx_context *ctx, uint64_t key, const void *data, size_t len,
                                       uint32_t tag, uint64_t period_ns, jzx_repeat repeat);
 
-/* As jzx_timer_cancel. */
+/* As jzx_timer_cancel, by key. */
 JZX_API jzx_err jzx_timer_stop(jzx_context *ctx, uint64_t key);
 
-/* Stops all timers that were started by key. Returns how many. */
+/* Stops all timers that were started by key, but not the receive timeout. Returns how many. */
 JZX_API size_t jzx_timer_stop_all(jzx_context *ctx);
 
-/* True until its last message is handled or it is stopped. */
+/* True until its last message begins to be handled, or it is stopped. */
 JZX_API bool jzx_timer_is_active(const jzx_context *ctx, uint64_t key);
 
-/* ---- receive timeout: only in the actor's own turn ---- */
+/* ---- receive timeout: as timers by key, only in the actor's own turn ---- */
 
-/* Sends this actor a message with tag JZX_TAG_TIMEOUT when it has handled no message of a user for
- * idle_ns, and again after each further idle_ns; 0 means at the next millisecond, JZX_NEVER turns
- * it off. Messages of the runtime (timers among them) do not count.
+/* Sends this actor a message with tag JZX_TAG_RECEIVE_TIMEOUT when the last message that was
+ * sent to it was handled idle_ns ago, and again after each further idle_ns; 0 means at the next
+ * millisecond, JZX_NEVER turns it off. A call begins a new idle time. What the runtime brings
+ * does not count: the messages of timers, whoever has set them, and JZX_TAG_ROOM.
  * JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY: then it is as it was. */
 JZX_API jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns);
 

@@ -50,6 +50,7 @@ struct jzx__cold {
     struct jzx__list keyed;     /* those with a key, and the receive timeout */
     struct jzx__timer *receive; /* the receive timeout, or NULL */
     uint64_t heard_ns;          /* when the last message that counts for it was handled */
+    bool hears;                 /* one that counts is being handled */
     uint32_t timer_nodes;       /* messages of timers in the private list */
     bool accounts;              /* as the spawn options say */
     uint64_t steps;             /* account, as what follows */

@@ -377,8 +377,8 @@ void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn
 /* ---- being handled ---- */
 
 void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold) {
-    jzx__timer_more(cold->receive)->key = cold->heard_ns;
     cold->heard_ns = now_of(me);
+    cold->hears = false;
 }
 
 static void pop(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__message *message) {
@@ -401,6 +401,15 @@ static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
     return true;
 }
 
+/* The message stands for all firings up to now, its own and those that were missed. Off the
+ * wheel the deadline is not needed: it counts the latter. */
+static void count_missed(struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx__timer_more *more = jzx__timer_more(timer);
+    uint64_t count = (now_of(me) - more->due_ns) / more->period_ns;
+    more->due_ns += count * more->period_ns;
+    timer->entry.deadline += count;
+}
+
 bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
                       struct jzx__message *message) {
     struct jzx__timer *timer = jzx__timer_of(message);
@@ -412,6 +421,8 @@ bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
         pop(me, actor, message);
         return false;
     }
+    if (jzx__timer_mode(timer) == JZX__TIMER_RATE)
+        count_missed(me, timer);
     if (change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_HANDLED))
         return true;
     pop(me, actor, message);
@@ -419,30 +430,25 @@ bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
     return false;
 }
 
-/* How many periods have passed since the firing that is handled. */
-static uint64_t missed_by(struct jzx__timer *timer, uint64_t now) {
-    const struct jzx__timer_more *more = jzx__timer_more(timer);
-    return now > more->due_ns ? (now - more->due_ns) / more->period_ns : 0;
-}
-
-uint64_t jzx__timer_missed(struct jzx__message *message, uint64_t now) {
+uint64_t jzx__timer_missed(struct jzx__message *message) {
     if (!jzx__message_is_timer(message))
         return 0;
     struct jzx__timer *timer = jzx__timer_of(message);
-    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? missed_by(timer, now) : 0;
+    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? timer->entry.deadline : 0;
 }
 
 /* Its message was handled: sets it again, at the worker that its actor has now. */
 static void repeat(struct jzx__worker *me, struct jzx__timer *timer) {
     struct jzx__timer_more *more = jzx__timer_more(timer);
     uint64_t now = now_of(me);
-    if (jzx__timer_mode(timer) == JZX__TIMER_RATE)
-        more->due_ns = jzx__timer_add(more->due_ns, (missed_by(timer, now) + 1) * more->period_ns);
+    uint64_t due_ns = jzx__timer_add(now, more->period_ns);
+    if (jzx__timer_mode(timer) == JZX__TIMER_RATE) /* the first one after now */
+        due_ns -= (now - more->due_ns) % more->period_ns;
     else
-        more->due_ns = jzx__timer_add(now, more->period_ns);
+        more->due_ns = due_ns;
     timer->entry.home = (uint16_t)me->index;
     if (change_phase(timer, JZX__TIMER_HANDLED, JZX__TIMER_SET))
-        arm(me, timer, jzx__timer_tick(more->due_ns));
+        arm(me, timer, jzx__timer_tick(due_ns));
     else
         end_listed(me, timer);
 }
@@ -491,14 +497,22 @@ void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* ---- firing ---- */
 
+/* No firing of the timer is before it. */
+static uint64_t first_tick(struct jzx__timer *timer) {
+    const struct jzx__timer_more *more = jzx__timer_more(timer);
+    bool rate = jzx__timer_mode(timer) == JZX__TIMER_RATE;
+    return jzx__timer_tick(rate ? jzx__timer_add(more->due_ns, more->period_ns) : more->due_ns);
+}
+
 static void fire(struct jzx__worker *me, struct jzx__timer *timer) {
     struct jzx_loop *loop = jzx__loop_of(me);
     if ((timer->entry.kind & JZX__TIMER_MORE) &&
-        jzx__timer_tick(jzx__timer_more(timer)->due_ns) > jzx__timers_of(me)->wheel.now) {
-        arm(me, timer, jzx__timer_tick(jzx__timer_more(timer)->due_ns)); /* it was half way */
+        first_tick(timer) > jzx__timers_of(me)->wheel.now) {
+        arm(me, timer, first_tick(timer)); /* it was half way */
         return;
     }
     struct jzx__message *message = jzx__timer_carrier(timer);
+    timer->entry.deadline = UINT64_MAX; /* its own firing makes that 0 missed */
     if (!change_phase(timer, JZX__TIMER_SET, JZX__TIMER_QUEUED))
         return; /* who has cancelled it has sent it to `timer_mail` */
     jzx__counter_add(&me->counters.timers_fired, 1);

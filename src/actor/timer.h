@@ -76,9 +76,9 @@ _Static_assert(sizeof(struct jzx__timer) == 2 * JZX_CACHE_LINE, "two lines");
 
 /* At the end of the message's line, if the timer repeats, has a key, or is far away. */
 struct jzx__timer_more {
-    uint64_t key; /* of a receive timeout: when the message before the current one was handled */
+    uint64_t key;
     uint64_t period_ns;
-    uint64_t due_ns; /* exactly */
+    uint64_t due_ns; /* exactly; at a fixed rate that of the last firing that was counted */
 };
 
 #define JZX__TIMER_INLINE_MORE (JZX_MSG_INLINE - sizeof(struct jzx__timer_more))
@@ -209,7 +209,7 @@ static inline uint8_t jzx__timer_mode(const struct jzx__timer *timer) {
 /* A node of lane TIMER came out of the inbox. True if it is a message for the mailbox. */
 bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node);
 
-/* A message of a user is about to be handled by an actor with a receive timeout. */
+/* A message of a user was handled by an actor with a receive timeout. */
 void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold);
 
 /* A message of a timer was put into the private list. */
@@ -221,8 +221,8 @@ void jzx__timer_arrived(struct jzx__actor *actor);
 bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
                       struct jzx__message *message);
 
-/* How many firings were missed up to now, for the message of one at a fixed rate; else 0. */
-uint64_t jzx__timer_missed(struct jzx__message *message, uint64_t now);
+/* How many firings the message stands for beyond its own. */
+uint64_t jzx__timer_missed(struct jzx__message *message);
 
 /* Its message was handled, or will never be: the timer repeats, or is freed. */
 void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,

@@ -54,7 +54,8 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
     if (JZX_UNLIKELY(timer == NULL))
         return NULL;
     uint64_t delay_ns = spec->delay_ns + (spec->delay_ns == 0); /* 0: at the next tick */
-    uint64_t due_ns = jzx__timer_add(time_of(loop, me), delay_ns);
+    uint64_t now = time_of(loop, me);
+    uint64_t due_ns = jzx__timer_add(now, delay_ns);
     bool more = spec->mode != JZX__TIMER_ONCE || spec->keyed ||
                 spec->delay_ns >= JZX__TIMER_TICK_NS * JZX__WHEEL_SPAN;
     struct jzx__message *block = jzx__timer_block(timer);
@@ -67,7 +68,8 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
     block->node.flags = JZX__MSG_TIMER;
     block->node.size_class = JZX__MSG_EMBEDDED;
     if (JZX_UNLIKELY(more))
-        *jzx__timer_more(timer) = (struct jzx__timer_more){spec->key, delay_ns, due_ns};
+        *jzx__timer_more(timer) = (struct jzx__timer_more){
+            spec->key, delay_ns, spec->mode == JZX__TIMER_RATE ? now : due_ns};
     if (JZX_LIKELY(spec->len <= (more ? JZX__TIMER_INLINE_MORE : JZX_MSG_INLINE))) {
         if (spec->len != 0)
             memcpy(block->payload, spec->data, spec->len);

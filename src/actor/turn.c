@@ -133,16 +133,19 @@ static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool ha
     return jzx__balance_gather(me, &actor->task);
 }
 
-/* The message that is handled next: timers that were cancelled go, the receive timeout hears of
- * it, and it is counted if somebody wants that. */
+/* Between two messages: the receive timeout hears that one was handled; of those that come next,
+ * timers that were cancelled go, and what is going to be handled is noted and counted. */
 static void look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__node *node;
+    if (cold->hears)
+        jzx__timer_heard(me, cold);
+    if (me->budget.left <= 1)
+        return; /* nothing will be handled in this turn */
     while ((node = actor->task.head) != NULL && node->lane == JZX__LANE_TIMER &&
            !jzx__timer_begin(me, actor, jzx__message_of(node)))
         continue;
-    if (cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER)
-        jzx__timer_heard(me, cold);
+    cold->hears = cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER;
     cold->steps += cold->accounts && node != NULL;
     if (cold->timer_nodes == 0 && cold->receive == NULL && !cold->accounts)
         actor->task.care &= (uint8_t)~JZX__CARE_HEAD;
@@ -172,7 +175,7 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
             break;
         }
     }
-    if ((actor->task.care & JZX__CARE_HEAD) && me->budget.left > 1)
+    if (actor->task.care & JZX__CARE_HEAD)
         look_at_head(me, actor);
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL);

@@ -329,7 +329,7 @@ uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         struct jzx__worker *worker = loop->sched.workers[i];
         uint64_t due_ns = jzx__timers_next(worker);
-        if (jzx__worker_has_work(worker) || due_ns <= jzx_loop_now(loop))
+        if (jzx__worker_has_work(worker) || (due_ns != JZX_NEVER && due_ns <= jzx_loop_now(loop)))
             return 0;
         if (due_ns < next)
             next = due_ns;

@@ -33,26 +33,30 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
         words += word_count(shape.slots[i]);
     }
     *wheel = (struct jzx__wheel){.now = now, .allocator = allocator};
-    wheel->memory_bytes = slots * sizeof(struct jzx__list) + words * sizeof(uint64_t);
+    wheel->memory_bytes = slots * (sizeof(struct jzx__list) + sizeof(struct jzx__wheel_trail)) +
+                          words * sizeof(uint64_t);
     wheel->memory = jzx__alloc(allocator, wheel->memory_bytes);
     if (wheel->memory == NULL)
         return false;
     struct jzx__list *lists = wheel->memory;
-    uint64_t *used = (void *)(lists + slots);
+    struct jzx__wheel_trail *trails = (void *)(lists + slots);
+    uint64_t *used = (void *)(trails + slots);
     uint32_t shift = 0;
     uint32_t offset = 0;
     for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
         wheel->levels[i] = (struct jzx__wheel_level){.slots = lists + offset,
+                                                     .trails = trails + offset,
                                                      .used = used,
                                                      .mask = shape.slots[i] - 1,
-                                                     .shift = shift,
-                                                     .offset = offset};
+                                                     .shift = shift};
         used += word_count(shape.slots[i]);
         offset += shape.slots[i];
         shift += (uint32_t)__builtin_ctz(shape.slots[i]);
     }
-    for (uint32_t i = 0; i < slots; i++)
+    for (uint32_t i = 0; i < slots; i++) {
         jzx__list_init(&lists[i]);
+        trails[i] = (struct jzx__wheel_trail){.next = 0};
+    }
     for (uint32_t i = 0; i < words; i++)
         wheel->levels[0].used[i] = 0;
     wheel->span = (uint64_t)1 << shift;
@@ -86,7 +90,7 @@ static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry 
     while (before != &wheel->due.ring && jzx__wheel_entry_of(before)->deadline > entry->deadline)
         before = before->prev;
     jzx__list_insert(&entry->link, before, before->next);
-    entry->slot = (uint32_t)wheel->now & wheel->levels[0].mask;
+    entry->ahead = 0;
     entry->place = JZX__WHEEL_IN_SLOT;
     wheel->count++;
 }
@@ -195,7 +199,7 @@ static void cascade(struct jzx__wheel *wheel, uint32_t i) {
     struct jzx__link *link;
     jzx__wheel_unmark(level, slot);
     while ((link = jzx__list_pop_back(list)) != NULL) {
-        __builtin_prefetch(list->ring.prev->prev, 1);
+        jzx__wheel_use_hint(jzx__wheel_entry_of(link));
         jzx__wheel_put(wheel, jzx__wheel_entry_of(link), true);
     }
 }
@@ -240,6 +244,7 @@ struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
     if (link == NULL)
         return NULL;
     struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
+    jzx__wheel_use_hint(entry);
     entry->place = JZX__WHEEL_NOWHERE;
     wheel->count--;
     return entry;

@@ -21,6 +21,7 @@
 #ifndef JZX_TIME_WHEEL_H
 #define JZX_TIME_WHEEL_H
 
+#include "base/compiler.h"
 #include "base/heap.h"
 #include "base/list.h"
 
@@ -49,7 +50,7 @@ struct jzx__wheel_entry {
             struct jzx__link link;
         };
     };
-    uint32_t slot; /* of all levels together, if it is in one */
+    int32_t ahead; /* in lines: where one may be that is taken out soon after it. A hint */
     uint8_t place; /* enum jzx__wheel_place */
     uint8_t kind;  /* its owner's, as what follows: the wheel does not look */
     uint16_t home;
@@ -64,12 +65,19 @@ struct jzx__wheel_shape {
 #define JZX__WHEEL_SHAPE ((struct jzx__wheel_shape){{256, 64, 64}})
 #define JZX__WHEEL_SPAN ((uint64_t)256 * 64 * 64) /* ticks of it; from there on the heap */
 
+/* The entries that were put into a slot last. They may be gone: their addresses are for hints. */
+#define JZX__WHEEL_AHEAD 8u
+struct jzx__wheel_trail {
+    uintptr_t last[JZX__WHEEL_AHEAD];
+    uint32_t next;
+};
+
 struct jzx__wheel_level {
     struct jzx__list *slots;
-    uint64_t *used;  /* a bit for each */
-    uint32_t mask;   /* of a slot's number */
-    uint32_t shift;  /* a slot spans 2^shift ticks */
-    uint32_t offset; /* of its slots among all */
+    struct jzx__wheel_trail *trails;
+    uint64_t *used; /* a bit for each */
+    uint32_t mask;  /* of a slot's number */
+    uint32_t shift; /* a slot spans 2^shift ticks */
 };
 
 struct jzx__wheel {
@@ -101,6 +109,21 @@ static inline void jzx__wheel_unmark(struct jzx__wheel_level *level, uint32_t sl
     level->used[slot / JZX__WHEEL_WORD] &= ~((uint64_t)1 << slot % JZX__WHEEL_WORD);
 }
 
+/* Of a million entries hardly one is in the cache, and each is known only by the one before. So an
+ * entry says where the one is that was put into its slot JZX__WHEEL_AHEAD entries earlier: what is
+ * put in at one end and taken out from there finds it soon. */
+static inline void jzx__wheel_leave_hint(struct jzx__wheel_trail *trail,
+                                         struct jzx__wheel_entry *entry) {
+    uintptr_t *place = &trail->last[trail->next++ % JZX__WHEEL_AHEAD];
+    entry->ahead = (int32_t)((*place - (uintptr_t)entry) / JZX_CACHE_LINE);
+    *place = (uintptr_t)entry;
+}
+
+static inline void jzx__wheel_use_hint(const struct jzx__wheel_entry *entry) {
+    uintptr_t ahead = (uintptr_t)entry + (uintptr_t)((intptr_t)entry->ahead * JZX_CACHE_LINE);
+    __builtin_prefetch((const void *)ahead, 1);
+}
+
 /* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
 static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
                                   bool in_front) {
@@ -111,7 +134,7 @@ static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_en
     else
         jzx__list_push_back(&level->slots[slot], &entry->link);
     level->used[slot / JZX__WHEEL_WORD] |= (uint64_t)1 << slot % JZX__WHEEL_WORD;
-    entry->slot = level->offset + slot;
+    jzx__wheel_leave_hint(&level->trails[slot], entry);
     entry->place = JZX__WHEEL_IN_SLOT;
 }
 
@@ -127,20 +150,24 @@ static inline bool jzx__wheel_is_near(const struct jzx__wheel *wheel, uint64_t d
     return deadline > wheel->now && deadline - wheel->now < wheel->span;
 }
 
+/* The list of that ring is empty: if it is a slot, its bit is to be cleared. */
+static inline void jzx__wheel_unmark_list(struct jzx__wheel *wheel, const struct jzx__link *ring) {
+    const struct jzx__list *list = (const void *)ring;
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
+        struct jzx__wheel_level *level = &wheel->levels[i];
+        if (list >= level->slots && list <= level->slots + level->mask)
+            jzx__wheel_unmark(level, (uint32_t)(list - level->slots));
+    }
+}
+
 /* jzx__wheel_remove for an entry in a slot. */
 static inline void jzx__wheel_remove_near(struct jzx__wheel *wheel,
                                           struct jzx__wheel_entry *entry) {
     jzx__list_remove(&entry->link);
     wheel->count--;
     entry->place = JZX__WHEEL_NOWHERE;
-    if (entry->link.next != entry->link.prev)
-        return; /* others are there still */
-    struct jzx__wheel_level *level = entry->slot < wheel->levels[1].offset   ? &wheel->levels[0]
-                                     : entry->slot < wheel->levels[2].offset ? &wheel->levels[1]
-                                                                             : &wheel->levels[2];
-    uint32_t slot = entry->slot - level->offset;
-    if (jzx__list_is_empty(&level->slots[slot]))
-        jzx__wheel_unmark(level, slot);
+    if (entry->link.next == entry->link.prev)
+        jzx__wheel_unmark_list(wheel, entry->link.next);
 }
 
 /* ---- setting and removing ---- */

@@ -153,7 +153,7 @@ uint64_t jzx_timer_missed(const jzx_context *ctx) {
     if (!begin(&own, ctx))
         return 0;
     struct jzx__message *message = own.turn->current;
-    uint64_t missed = message == NULL ? 0 : jzx__timer_missed(message, jzx_loop_now(ctx->loop));
+    uint64_t missed = message == NULL ? 0 : jzx__timer_missed(message);
     end(&own);
     return missed;
 }
@@ -178,7 +178,7 @@ jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {
     jzx_err err = JZX_OK;
     if (idle_ns != JZX_NEVER) {
         struct jzx__timer_spec spec = {.to = ctx->self,
-                                       .tag = JZX_TAG_TIMEOUT,
+                                       .tag = JZX_TAG_RECEIVE_TIMEOUT,
                                        .mode = JZX__TIMER_IDLE,
                                        .keyed = true,
                                        .delay_ns = idle_ns};
@@ -194,9 +194,7 @@ void jzx_receive_timeout_ignore(jzx_context *ctx) {
     struct own own;
     if (!begin(&own, ctx))
         return;
-    struct jzx__message *message = own.turn->current;
-    if (own.cold != NULL && own.cold->receive != NULL && message != NULL &&
-        message->node.lane == JZX__LANE_USER)
-        own.cold->heard_ns = jzx__timer_more(own.cold->receive)->key;
+    if (own.cold != NULL)
+        own.cold->hears = false;
     end(&own);
 }

@@ -608,7 +608,7 @@ static void check_errors(jzx_err (*attempt)(jzx_loop *loop, jzx_actor_id to, con
     JZX_EXPECT_EQ(attempt(loop, id, "x", (size_t)JZX_MSG_LEN_MAX + 1, 1), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(attempt(loop, id, "x", SIZE_MAX, 1), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(attempt(loop, id, NULL, 0, JZX_TAG_RESERVED), JZX_ERR_INVALID_ARG);
-    JZX_EXPECT_EQ(attempt(loop, id, NULL, 0, JZX_TAG_TIMEOUT), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(attempt(loop, id, NULL, 0, JZX_TAG_RECEIVE_TIMEOUT), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(attempt(loop, id, NULL, 0, UINT32_MAX), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(attempt(loop, gone, NULL, 0, 1), JZX_ERR_NO_SUCH_ACTOR);
     JZX_EXPECT_EQ(attempt(loop, JZX_NOBODY, NULL, 0, 1), JZX_ERR_NO_SUCH_ACTOR);

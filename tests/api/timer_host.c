@@ -151,7 +151,7 @@ JZX_TEST(thirty_two_timers_come_in_order_and_never_early, "C+tool", "C23", "C27"
 }
 
 static jzx_behavior_result stop_at_timeout(jzx_context *ctx, const jzx_message *msg) {
-    if (msg->tag == JZX_TAG_TIMEOUT)
+    if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT)
         return JZX_BEHAVIOR_STOP;
     JZX_EXPECT_EQ(jzx_receive_timeout(ctx, JZX_MS(3)), JZX_OK);
     return JZX_BEHAVIOR_OK;

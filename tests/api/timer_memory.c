@@ -76,7 +76,7 @@ static void set_in_turn(jzx_context *ctx) {
 static jzx_behavior_result count_kinds(jzx_context *ctx, const jzx_message *msg) {
     if (msg->tag == TAG_DO)
         set_in_turn(ctx);
-    else if (msg->tag == JZX_TAG_TIMEOUT)
+    else if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT)
         current->timeouts++;
     else if (JZX_EXPECT(msg->tag < KINDS))
         current->received[msg->tag]++;

@@ -32,7 +32,7 @@ JZX_TEST(an_idle_actor_gets_a_timeout_again_and_again, "B+actor", "C23") {
             timing_advance_to(&timing, i * idle - 1);
             JZX_EXPECT_EQ(diary.count, i - 1);
             timing_advance_to(&timing, i * idle);
-            expect_last(&diary, i, JZX_TAG_TIMEOUT, i * idle);
+            expect_last(&diary, i, JZX_TAG_RECEIVE_TIMEOUT, i * idle);
             JZX_EXPECT_EQ(diary.arrivals[i - 1].sender, JZX_NOBODY);
             JZX_EXPECT_EQ(diary.arrivals[i - 1].len, 0);
         }
@@ -48,9 +48,9 @@ JZX_TEST(a_timeout_of_zero_comes_at_the_next_millisecond, "B+actor", "X7") {
     timing_advance(&timing, JZX_MS(1) - 1);
     JZX_EXPECT_EQ(diary.count, 0);
     timing_advance(&timing, 1);
-    expect_last(&diary, 1, JZX_TAG_TIMEOUT, JZX_MS(1));
+    expect_last(&diary, 1, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(1));
     timing_advance(&timing, JZX_MS(1));
-    expect_last(&diary, 2, JZX_TAG_TIMEOUT, JZX_MS(2));
+    expect_last(&diary, 2, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(2));
     timing_close(&timing);
 }
 
@@ -67,7 +67,7 @@ JZX_TEST(a_message_of_a_user_puts_the_timeout_off, "B+actor") {
     timing_advance(&timing, JZX_MS(10) - 1);
     JZX_EXPECT_EQ(diary.count, 100);
     timing_advance(&timing, 1);
-    expect_last(&diary, 101, JZX_TAG_TIMEOUT, JZX_MS(910));
+    expect_last(&diary, 101, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(910));
     timing_advance(&timing, JZX_MS(5));
     fixture_send(timing.loop, id, 2); /* between two timeouts */
     timing_advance(&timing, JZX_MS(5));
@@ -86,7 +86,7 @@ JZX_TEST(the_time_counts_from_the_handling, "B+actor") {
     timing_advance_to(&timing, JZX_MS(150) - 1);
     JZX_EXPECT_EQ(diary.count, 1);
     timing_advance_to(&timing, JZX_MS(150));
-    expect_last(&diary, 2, JZX_TAG_TIMEOUT, JZX_MS(150));
+    expect_last(&diary, 2, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(150));
     timing_close(&timing);
 }
 
@@ -102,12 +102,12 @@ JZX_TEST(messages_of_the_runtime_do_not_put_the_timeout_off, "B+actor") {
     timing_step(&timing);
     expect_tags(&diary, 5, (const uint32_t[]){2, 1, 2, 2, JZX_TAG_ROOM});
     timing_advance(&timing, JZX_MS(1));
-    expect_last(&diary, 6, JZX_TAG_TIMEOUT, JZX_MS(10));
+    expect_last(&diary, 6, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(10));
     JZX_EXPECT_EQ(jzx_timer_cancel(timing.loop, every), JZX_OK);
     timing_advance_to(&timing, JZX_MS(20) - 1);
     JZX_EXPECT_EQ(diary.count, 6);
     timing_advance_to(&timing, JZX_MS(20));
-    expect_last(&diary, 7, JZX_TAG_TIMEOUT, JZX_MS(20));
+    expect_last(&diary, 7, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(20));
     timing_close(&timing);
 }
 
@@ -129,7 +129,7 @@ JZX_TEST(a_message_that_is_ignored_does_not_put_the_timeout_off, "B+actor") {
         timing_step(&timing);
     }
     timing_advance(&timing, JZX_MS(1));
-    expect_last(&diary, 10, JZX_TAG_TIMEOUT, JZX_MS(10));
+    expect_last(&diary, 10, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(10));
     timing_advance(&timing, JZX_MS(5));
     fixture_send(timing.loop, id, 100); /* counts */
     timing_step(&timing);
@@ -139,7 +139,7 @@ JZX_TEST(a_message_that_is_ignored_does_not_put_the_timeout_off, "B+actor") {
     timing_advance(&timing, JZX_MS(5) - 1);
     JZX_EXPECT_EQ(diary.count, 12);
     timing_advance(&timing, 1);
-    expect_last(&diary, 13, JZX_TAG_TIMEOUT, JZX_MS(25));
+    expect_last(&diary, 13, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(25));
     timing_close(&timing);
 }
 
@@ -165,13 +165,13 @@ JZX_TEST(a_timeout_can_be_set_anew, "B+actor") {
     timing_advance_to(&timing, JZX_MS(1005) - 1);
     JZX_EXPECT_EQ(diary.count, 0);
     timing_advance_to(&timing, JZX_MS(1005));
-    expect_last(&diary, 1, JZX_TAG_TIMEOUT, JZX_MS(1005));
+    expect_last(&diary, 1, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(1005));
     idle_ns = JZX_MS(7);
     timing_do(&timing, id, set_timeout); /* shorter */
     timing_advance(&timing, JZX_MS(7));
-    expect_last(&diary, 2, JZX_TAG_TIMEOUT, JZX_MS(1012));
+    expect_last(&diary, 2, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(1012));
     timing_advance(&timing, JZX_MS(7));
-    expect_last(&diary, 3, JZX_TAG_TIMEOUT, JZX_MS(1019));
+    expect_last(&diary, 3, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(1019));
     timing_close(&timing);
 }
 
@@ -195,13 +195,13 @@ JZX_TEST(a_timeout_can_be_turned_off_and_on, "B+actor") {
     timing_do(&timing, id, set_timeout);
     timing_advance(&timing, JZX_MS(10));
     JZX_EXPECT_EQ(diary.count, 2);
-    JZX_EXPECT_EQ(diary.arrivals[1].tag, JZX_TAG_TIMEOUT);
+    JZX_EXPECT_EQ(diary.arrivals[1].tag, JZX_TAG_RECEIVE_TIMEOUT);
     timing_close(&timing);
 }
 
 static jzx_behavior_result off_at_third_timeout(jzx_context *ctx, const jzx_message *msg) {
     const struct diary *self = ctx->state;
-    if (msg->tag == JZX_TAG_TIMEOUT && self->count == 3)
+    if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT && self->count == 3)
         JZX_EXPECT_EQ(jzx_receive_timeout(ctx, JZX_NEVER), JZX_OK);
     return JZX_BEHAVIOR_OK;
 }
@@ -217,7 +217,7 @@ JZX_TEST(a_timeout_can_be_turned_off_in_its_own_message, "B+actor") {
 }
 
 static jzx_behavior_result double_it(jzx_context *ctx, const jzx_message *msg) {
-    if (msg->tag == JZX_TAG_TIMEOUT)
+    if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT)
         JZX_EXPECT_EQ(jzx_receive_timeout(ctx, idle_ns *= 2), JZX_OK);
     return JZX_BEHAVIOR_OK;
 }
@@ -231,11 +231,11 @@ JZX_TEST(a_timeout_can_be_set_anew_in_its_own_message, "B+actor") {
     timing_advance_to(&timing, JZX_MS(30) - 1);
     JZX_EXPECT_EQ(diary.count, 1);
     timing_advance_to(&timing, JZX_MS(30));
-    expect_last(&diary, 2, JZX_TAG_TIMEOUT, JZX_MS(30));
+    expect_last(&diary, 2, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(30));
     timing_advance_to(&timing, JZX_MS(70) - 1);
     JZX_EXPECT_EQ(diary.count, 2);
     timing_advance_to(&timing, JZX_MS(70));
-    expect_last(&diary, 3, JZX_TAG_TIMEOUT, JZX_MS(70));
+    expect_last(&diary, 3, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(70));
     timing_close(&timing);
 }
 
@@ -263,7 +263,7 @@ JZX_TEST(a_timeout_that_waits_does_not_come_once_it_is_off, "B+actor", "X15") {
 
 static jzx_behavior_result stop_at_timeout(jzx_context *ctx, const jzx_message *msg) {
     (void)ctx;
-    return msg->tag == JZX_TAG_TIMEOUT ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+    return msg->tag == JZX_TAG_RECEIVE_TIMEOUT ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
 JZX_TEST(an_actor_may_end_at_its_timeout, "B+actor") {
@@ -322,9 +322,41 @@ JZX_TEST(timeouts_and_timers_of_many_actors_do_not_mix, "B+actor") {
     for (uint32_t i = 0; i < ACTORS; i++) {
         uint32_t timeouts = 0;
         for (uint32_t k = 0; k < diaries[i].count; k++)
-            timeouts += diaries[i].arrivals[k].tag == JZX_TAG_TIMEOUT;
+            timeouts += diaries[i].arrivals[k].tag == JZX_TAG_RECEIVE_TIMEOUT;
         JZX_EXPECT_EQ(timeouts, 200 / (i + 1));
         JZX_EXPECT_EQ(diaries[i].count - timeouts, 200 / (ACTORS - i));
     }
+    timing_close(&timing);
+}
+
+/* ---- a message that takes long ---- */
+
+static jzx_clock *slow_clock;
+static uint32_t timeouts;
+
+static jzx_behavior_result take_sixty(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT)
+        timeouts++;
+    else if (msg->tag == 1)
+        JZX_EXPECT_EQ(jzx_receive_timeout(ctx, JZX_MS(50)), JZX_OK);
+    else
+        JZX_EXPECT_EQ(jzx_clock_advance(slow_clock, JZX_MS(60)), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(the_idle_time_begins_when_a_message_was_handled, "B+actor") {
+    struct timing timing = timing_open();
+    slow_clock = timing.clock;
+    timeouts = 0;
+    jzx_actor_id id = fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = take_sixty));
+    fixture_send(timing.loop, id, 1);
+    timing_step(&timing);
+    timing_advance(&timing, JZX_MS(10));
+    fixture_send(timing.loop, id, 2); /* handled from 10 to 70 ms */
+    timing_step(&timing);
+    timing_advance(&timing, JZX_MS(49));
+    JZX_EXPECT_EQ(timeouts, 0);
+    timing_advance(&timing, JZX_MS(1)); /* 120 */
+    JZX_EXPECT_EQ(timeouts, 1);
     timing_close(&timing);
 }

@@ -81,6 +81,7 @@ JZX_TEST(messages_and_missed_firings_add_up_to_the_periods_that_passed, "B+actor
 
 static jzx_clock *moved_clock;
 static uint64_t missed_sum;
+static uint64_t sum_before;
 
 /* Takes longer and longer: the clock moves on while the message is handled. */
 static jzx_behavior_result take_long(jzx_context *ctx, const jzx_message *msg) {
@@ -105,6 +106,31 @@ JZX_TEST(firings_while_a_message_is_handled_are_missed_and_counted, "B+actor", "
     uint32_t count = diary.count;
     timing_advance_to(&timing, jzx_clock_now(timing.clock) / JZX_MS(10) * JZX_MS(10) + JZX_MS(10));
     JZX_EXPECT_EQ(missed_sum + firings(&diary, count), jzx_clock_now(timing.clock) / JZX_MS(10));
+    timing_close(&timing);
+}
+
+/* Asked first, as a behaviour would: what passes while it works is told by the next message. */
+static jzx_behavior_result work_after_asking(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    missed_sum += 1 + jzx_timer_missed(ctx);
+    JZX_EXPECT_EQ(jzx_clock_advance(moved_clock, JZX_MS(23)), JZX_OK);
+    JZX_EXPECT_EQ(1 + jzx_timer_missed(ctx), missed_sum - sum_before);
+    sum_before = missed_sum;
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(what_a_slow_behaviour_misses_is_told_by_the_next_message, "B+actor", "X15") {
+    struct timing timing = timing_open();
+    moved_clock = timing.clock;
+    missed_sum = 0;
+    sum_before = 0;
+    jzx_actor_id id = fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = work_after_asking));
+    timing_repeat(timing.loop, id, 5, JZX_MS(5), JZX_FIXED_RATE);
+    timing_step(&timing);
+    timing_advance(&timing, JZX_MS(5)); /* handled at 5, until 28 */
+    JZX_EXPECT_EQ(missed_sum, 1);
+    timing_advance(&timing, JZX_MS(2)); /* handled at 30: 10, 15, 20, 25, 30 */
+    JZX_EXPECT_EQ(missed_sum, 6);
     timing_close(&timing);
 }
 

@@ -68,7 +68,7 @@ static void use_timers(jzx_context *ctx) {
 }
 
 static jzx_behavior_result stall_and_set(jzx_context *ctx, const jzx_message *msg) {
-    if (msg->tag == JZX_TAG_TIMEOUT)
+    if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT)
         staller.timeouts++;
     else if (JZX_EXPECT(msg->tag <= WAKE))
         staller.seen[msg->tag]++;

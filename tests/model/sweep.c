@@ -87,7 +87,7 @@ static const struct unneeded list[] = {
     {"change_phase/cas/state", MODEL_RELEASE, false,
      "a record changes hands by an inbox or by timer_mail; a cancel brings nothing but its bit"},
     {"change_phase/cas/state", MODEL_RELAXED, true, "as above"},
-    {"make_stale/store/timer->state", MODEL_RELAXED, false,
+    {"jzx__timer_make_stale/store/timer->state", MODEL_RELAXED, false,
      "who has the old id only compares; the next life is published by its launch"},
     {"jzx__timer_cancel/cas/state", MODEL_ACQUIRE, false,
      "nothing is written before it; timer_mail publishes what is written after it"},

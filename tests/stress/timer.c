@@ -363,7 +363,7 @@ static jzx_behavior_result walk(jzx_context *ctx, const jzx_message *msg) {
         self->rate_sum += 1 + jzx_timer_missed(ctx);
         JZX_EXPECT(jzx_loop_now(ctx->loop) - self->rate_start_ns >= JZX_MS(self->rate_sum));
         return JZX_BEHAVIOR_OK;
-    case JZX_TAG_TIMEOUT:
+    case JZX_TAG_RECEIVE_TIMEOUT:
     case DONE:
         if (next_random(&self->seed) % 3 == 0)
             restart_key(ctx, self); /* perhaps its message waits already */
