@@ -79,7 +79,8 @@ JZX_API uint64_t jzx_timer_missed(const jzx_context *ctx);
  * deadlines that move, and for the timeouts of a state. An actor's keys are searched one by one:
  * for more than a few dozen, and for timers that others shall cancel, use jzx_send_after and
  * keep the id.
- * JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY: then the timer that had the key goes on. */
+ * JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY, JZX_ERR_NO_SUCH_ACTOR (it works off its queue): then
+ * the timer that had the key goes on. */
 JZX_API jzx_err jzx_timer_start(jzx_context *ctx, uint64_t key, const void *data, size_t len,
                                 uint32_t tag, uint64_t delay_ns);
 JZX_API jzx_err jzx_timer_start_every(jzx_context *ctx, uint64_t key, const void *data, size_t len,

@@ -100,24 +100,12 @@ static void catch_up(struct jzx__worker *me) {
     jzx__wheel_pop(wheel, jzx__atomic_load_relaxed(&me->tick_at_ns) / JZX__TIMER_TICK_NS);
 }
 
-/* False without memory, which only one that is far away can need. One that comes after its time
- * fires at the next look. */
-static bool set_entry(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t tick) {
-    if (!jzx__wheel_set(&jzx__timers_of(me)->wheel, entry, tick))
-        return false;
+/* One that comes after its time fires at the next look. */
+static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t tick) {
+    jzx__wheel_set(&jzx__timers_of(me)->wheel, entry, tick);
     uint64_t due_ns = ns_of_tick(entry->deadline);
     if (due_ns < me->due_ns)
         me->due_ns = due_ns;
-    return true;
-}
-
-/* Without memory for one that is far away: half way, from where it goes on (H5). */
-static void arm(struct jzx__worker *me, struct jzx__timer *timer, uint64_t tick) {
-    const struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
-    if (set_entry(me, &timer->entry, tick))
-        return;
-    bool set = set_entry(me, &timer->entry, wheel->now + wheel->span / 2);
-    JZX_ASSERT(set);
 }
 
 /* ---- ending ---- */
@@ -198,7 +186,7 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
     /* release: pairs with the acquire of a cancel; publishes home */
     jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_SET));
     catch_up(me);
-    arm(me, timer, timer->entry.deadline);
+    arm(me, &timer->entry, timer->entry.deadline);
     return JZX_OK;
 }
 
@@ -292,6 +280,18 @@ static void defer(struct jzx__worker *me, struct jzx__timer *timer) {
     timers->deferred = node;
 }
 
+/* Oldest first, of a list that is newest first. */
+static struct jzx__node *reversed(struct jzx__node *node) {
+    struct jzx__node *oldest = NULL;
+    while (node != NULL) {
+        struct jzx__node *next = node->next;
+        node->next = oldest;
+        oldest = node;
+        node = next;
+    }
+    return oldest;
+}
+
 /* It was set by another thread. */
 static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     struct jzx__cold *spare = (void *)timer->entry.link.next;
@@ -300,9 +300,13 @@ static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx_
     else
         drop_spare(jzx__loop_of(me), me, timer);
     uint64_t tick = timer->entry.deadline;
+    if (state_of(timer) & JZX__TIMER_CANCELLED) { /* it must not replace a receive timeout */
+        end_timer(jzx__loop_of(me), me, timer);
+        return;
+    }
     list(me, actor, timer);
     if (change_phase(timer, JZX__TIMER_TRANSIT, JZX__TIMER_SET))
-        arm(me, timer, tick);
+        arm(me, &timer->entry, tick);
     else
         end_listed(me, timer);
 }
@@ -326,7 +330,7 @@ bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jz
 
 void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__timers *timers = jzx__timers_of(me);
-    struct jzx__node *node = timers->deferred;
+    struct jzx__node *node = reversed(timers->deferred);
     timers->deferred = NULL;
     while (node != NULL) {
         struct jzx__timer *timer = timer_of_block(jzx__message_of(node));
@@ -365,7 +369,7 @@ bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
 }
 
 void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__node *node = turn->requested;
+    struct jzx__node *node = reversed(turn->requested);
     turn->requested = NULL;
     while (node != NULL) {
         struct jzx__timer *timer = timer_of_block(jzx__message_of(node));
@@ -397,7 +401,7 @@ static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
     timer->entry.home = (uint16_t)me->index;
     if (!change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_SET))
         return false; /* cancelled */
-    arm(me, timer, jzx__timer_tick(due_ns));
+    arm(me, &timer->entry, jzx__timer_tick(due_ns));
     return true;
 }
 
@@ -441,14 +445,14 @@ uint64_t jzx__timer_missed(struct jzx__message *message) {
 static void repeat(struct jzx__worker *me, struct jzx__timer *timer) {
     struct jzx__timer_more *more = jzx__timer_more(timer);
     uint64_t now = now_of(me);
-    uint64_t due_ns = jzx__timer_add(now, more->period_ns);
-    if (jzx__timer_mode(timer) == JZX__TIMER_RATE) /* the first one after now */
-        due_ns -= (now - more->due_ns) % more->period_ns;
-    else
+    bool rate = jzx__timer_mode(timer) == JZX__TIMER_RATE;
+    uint64_t passed = rate ? (now - more->due_ns) % more->period_ns : 0;
+    uint64_t due_ns = jzx__timer_add(now, more->period_ns - passed);
+    if (!rate)
         more->due_ns = due_ns;
     timer->entry.home = (uint16_t)me->index;
     if (change_phase(timer, JZX__TIMER_HANDLED, JZX__TIMER_SET))
-        arm(me, timer, jzx__timer_tick(due_ns));
+        arm(me, &timer->entry, jzx__timer_tick(due_ns));
     else
         end_listed(me, timer);
 }
@@ -497,26 +501,15 @@ void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* ---- firing ---- */
 
-/* No firing of the timer is before it. */
-static uint64_t first_tick(struct jzx__timer *timer) {
-    const struct jzx__timer_more *more = jzx__timer_more(timer);
-    bool rate = jzx__timer_mode(timer) == JZX__TIMER_RATE;
-    return jzx__timer_tick(rate ? jzx__timer_add(more->due_ns, more->period_ns) : more->due_ns);
-}
-
 static void fire(struct jzx__worker *me, struct jzx__timer *timer) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    if ((timer->entry.kind & JZX__TIMER_MORE) &&
-        first_tick(timer) > jzx__timers_of(me)->wheel.now) {
-        arm(me, timer, first_tick(timer)); /* it was half way */
-        return;
-    }
     struct jzx__message *message = jzx__timer_carrier(timer);
     timer->entry.deadline = UINT64_MAX; /* its own firing makes that 0 missed */
     if (!change_phase(timer, JZX__TIMER_SET, JZX__TIMER_QUEUED))
         return; /* who has cancelled it has sent it to `timer_mail` */
-    jzx__counter_add(&me->counters.timers_fired, 1);
-    if (jzx__mailbox_deliver(loop, me, actor_of(loop, timer), message) != JZX_OK)
+    if (jzx__mailbox_deliver(loop, me, actor_of(loop, timer), message) == JZX_OK)
+        jzx__counter_add(&me->counters.timers_fired, 1);
+    else
         bounce(loop, me, timer);
 }
 
@@ -741,9 +734,9 @@ void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_i
 
 /* ---- other things that wait ---- */
 
-bool jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
+void jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
     waiter->entry.kind = JZX__TIMER_WAITER;
-    return set_entry(me, &waiter->entry, jzx__timer_tick(due_ns));
+    arm(me, &waiter->entry, jzx__timer_tick(due_ns));
 }
 
 void jzx__waiter_cancel(struct jzx__worker *me, struct jzx__waiter *waiter) {

@@ -57,7 +57,6 @@ enum jzx__timer_phase {
 #define JZX__TIMER_IDLE 3u   /* a receive timeout */
 #define JZX__TIMER_WAITER 4u /* no timer at all, but a struct jzx__waiter */
 #define JZX__TIMER_MODE 0x0Fu
-#define JZX__TIMER_MORE 0x10u /* has a struct jzx__timer_more */
 #define JZX__TIMER_KEYED 0x20u
 #define JZX__TIMER_BODY 0x40u /* its payload is in a block of its own, which travels instead */
 
@@ -74,7 +73,7 @@ struct jzx__timer {
 
 _Static_assert(sizeof(struct jzx__timer) == 2 * JZX_CACHE_LINE, "two lines");
 
-/* At the end of the message's line, if the timer repeats, has a key, or is far away. */
+/* At the end of the message's line, if the timer repeats or has a key. */
 struct jzx__timer_more {
     uint64_t key;
     uint64_t period_ns;
@@ -268,9 +267,8 @@ bool jzx__timers_take_mail(struct jzx__worker *me);
 
 /* ---- other things that wait ---- */
 
-/* Wakes it at the first tick at or after the time. False without memory, which only years can need.
- */
-bool jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns);
+/* Wakes it at the first tick at or after the time. */
+void jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns);
 void jzx__waiter_cancel(struct jzx__worker *me, struct jzx__waiter *waiter);
 
 #endif

@@ -56,11 +56,9 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
     uint64_t delay_ns = spec->delay_ns + (spec->delay_ns == 0); /* 0: at the next tick */
     uint64_t now = time_of(loop, me);
     uint64_t due_ns = jzx__timer_add(now, delay_ns);
-    bool more = spec->mode != JZX__TIMER_ONCE || spec->keyed ||
-                spec->delay_ns >= JZX__TIMER_TICK_NS * JZX__WHEEL_SPAN;
+    bool more = spec->mode != JZX__TIMER_ONCE || spec->keyed;
     struct jzx__message *block = jzx__timer_block(timer);
-    timer->entry.kind =
-        (uint8_t)(spec->mode | (more ? JZX__TIMER_MORE : 0) | (spec->keyed ? JZX__TIMER_KEYED : 0));
+    timer->entry.kind = (uint8_t)(spec->mode | (spec->keyed ? JZX__TIMER_KEYED : 0));
     timer->entry.place = JZX__WHEEL_NOWHERE;
     timer->entry.deadline = jzx__timer_tick(due_ns);
     timer->target = jzx_id_index(spec->to);

@@ -143,8 +143,10 @@ static void look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
     if (me->budget.left <= 1)
         return; /* nothing will be handled in this turn */
     while ((node = actor->task.head) != NULL && node->lane == JZX__LANE_TIMER &&
-           !jzx__timer_begin(me, actor, jzx__message_of(node)))
-        continue;
+           !jzx__timer_begin(me, actor, jzx__message_of(node))) {
+        if (--me->budget.left <= 1)
+            return;
+    }
     cold->hears = cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER;
     cold->steps += cold->accounts && node != NULL;
     if (cold->timer_nodes == 0 && cold->receive == NULL && !cold->accounts)

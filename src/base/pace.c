@@ -42,16 +42,25 @@ static void begin_anew(struct jzx__pace *pace, uint64_t cycles, uint64_t ns) {
     pace->first_ns = ns;
 }
 
-/* Both ends were looked at within LOOK_MAX cycles: the rate is known to a four-thousandth. */
+/* True if the two differ by no more than the system lets its clock drift, and what a look takes. */
+static bool agree(uint64_t a, uint64_t b) {
+    uint64_t apart = a > b ? a - b : b - a;
+    return apart < b >> 11;
+}
+
+/* A rate counts if the one before was the same: in a suspend one of the two clocks stands still. */
 static void measure_rate(struct jzx__pace *pace, uint64_t cycles, uint64_t ns) {
     uint64_t passed = cycles - pace->first_cycles;
     if (pace->first_ns == 0) {
         begin_anew(pace, cycles, ns);
     } else if (passed >= RATE_FROM) {
         double rate = (double)(ns - pace->first_ns) / (double)passed * 4294967296.0;
-        pace->rate = (uint64_t)(rate * 1.001) + 1;
-        pace->window = WINDOW;
-        if (passed >= RATE_TO)
+        uint64_t measured = rate < 1e18 ? (uint64_t)rate : 0;
+        bool same = agree(measured, pace->measured);
+        pace->measured = measured;
+        pace->rate = measured + measured / 1000 + 1;
+        pace->window = same ? WINDOW : 0;
+        if (!same || passed >= RATE_TO)
             begin_anew(pace, cycles, ns);
     }
 }

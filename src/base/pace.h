@@ -20,6 +20,7 @@ struct jzx__pace {
     uint64_t ns;           /* what it said */
     uint64_t window;       /* cycles after it that can be counted; 0 until the rate is known */
     uint64_t rate;         /* nanoseconds of 2^32 cycles, and a thousandth more than that */
+    uint64_t measured;     /* the same without that thousandth */
     uint64_t first_cycles; /* at the look by which the rate is measured */
     uint64_t first_ns;
 };

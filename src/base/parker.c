@@ -43,7 +43,8 @@ static bool is_announced(struct jzx__parker *parker) {
 
 bool jzx__parker_wait(struct jzx__parker *parker, uint64_t timeout_ns) {
     while (is_announced(parker)) {
-        if (!jzx__futex_wait(&parker->state, JZX__SLEEPS_ON_FUTEX, timeout_ns))
+        bool timed_out = !jzx__futex_wait(&parker->state, JZX__SLEEPS_ON_FUTEX, timeout_ns);
+        if (timed_out || timeout_ns != 0) /* after a signal the time that is left is another */
             return !is_announced(parker);
     }
     return true;

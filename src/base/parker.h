@@ -39,8 +39,8 @@ static inline void jzx__parker_cancel(struct jzx__parker *parker) {
     jzx__atomic_store_relaxed(&parker->state, JZX__AWAKE);
 }
 
-/* Waits on the futex until a wake, or for timeout_ns (0: for ever); returns at once if a wake came
- * since announce. True if it was woken. */
+/* Waits on the futex until a wake, or for timeout_ns (0: for ever), or with a time-out perhaps
+ * until a signal comes; returns at once if a wake came since announce. True if it was woken. */
 bool jzx__parker_wait(struct jzx__parker *parker, uint64_t timeout_ns);
 
 /* Makes the eventfd readable, or not readable. Sleeper only; nothing without an eventfd. */

@@ -75,13 +75,17 @@ void jzx__wheel_deinit(struct jzx__wheel *wheel) {
 
 /* ---- setting and removing ---- */
 
-static JZX_COLD bool set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
+/* Without memory for the heap it goes round on the last level until its time is near: that takes a
+ * look each time round, and it may come after one of the same tick that was set later. */
+static JZX_COLD void set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
+    uint64_t deadline = entry->deadline;
     entry->node.sequence = wheel->sequence++;
-    if (!jzx__heap_push(&wheel->heap, &entry->node))
-        return false;
-    entry->place = JZX__WHEEL_IN_HEAP;
-    wheel->count++;
-    return true;
+    if (jzx__heap_push(&wheel->heap, &entry->node)) {
+        entry->place = JZX__WHEEL_IN_HEAP;
+    } else {
+        entry->deadline = deadline;
+        jzx__wheel_put(wheel, entry, false);
+    }
 }
 
 /* Its tick is over: it is due, before those of later ticks that are. Mostly there are none. */
@@ -92,23 +96,18 @@ static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry 
     jzx__list_insert(&entry->link, before, before->next);
     entry->ahead = 0;
     entry->place = JZX__WHEEL_IN_SLOT;
-    wheel->count++;
 }
 
-bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
+void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
     JZX_ASSERT(entry->place == JZX__WHEEL_NOWHERE);
-    if (JZX_UNLIKELY(deadline > JZX__TICK_MAX))
-        deadline = JZX__TICK_MAX;
-    entry->deadline = deadline;
-    if (JZX_UNLIKELY(deadline <= wheel->now)) {
-        set_late(wheel, entry);
-        return true;
-    }
-    if (JZX_UNLIKELY(deadline - wheel->now >= wheel->span))
-        return set_far(wheel, entry);
-    jzx__wheel_put(wheel, entry, false);
+    entry->deadline = deadline < JZX__TICK_MAX ? deadline : JZX__TICK_MAX;
     wheel->count++;
-    return true;
+    if (JZX_UNLIKELY(entry->deadline <= wheel->now))
+        set_late(wheel, entry);
+    else if (JZX_UNLIKELY(entry->deadline - wheel->now >= wheel->span))
+        set_far(wheel, entry);
+    else
+        jzx__wheel_put(wheel, entry, false);
 }
 
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
@@ -195,10 +194,12 @@ static void cascade_heap(struct jzx__wheel *wheel) {
 static void cascade(struct jzx__wheel *wheel, uint32_t i) {
     struct jzx__wheel_level *level = &wheel->levels[i];
     uint32_t slot = (uint32_t)(wheel->now >> level->shift) & level->mask;
-    struct jzx__list *list = &level->slots[slot];
+    struct jzx__list list; /* one that goes round comes into the same slot again */
     struct jzx__link *link;
+    jzx__list_init(&list);
+    jzx__list_splice(&list, &level->slots[slot]);
     jzx__wheel_unmark(level, slot);
-    while ((link = jzx__list_pop_back(list)) != NULL) {
+    while ((link = jzx__list_pop_back(&list)) != NULL) {
         jzx__wheel_use_hint(jzx__wheel_entry_of(link));
         jzx__wheel_put(wheel, jzx__wheel_entry_of(link), true);
     }

@@ -180,9 +180,8 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
 void jzx__wheel_deinit(struct jzx__wheel *wheel);
 
 /* Sets an entry that is nowhere. One whose tick has come already is due at once, before what is due
- * since a later one; one beyond JZX__TICK_MAX at that tick. False without memory, which only a far
- * one can need: it is nowhere then. */
-bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
+ * since a later one; one beyond JZX__TICK_MAX at that tick. */
+void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
 
 /* Takes an entry out, wherever it is. */
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry);

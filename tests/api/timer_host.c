@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <sys/time.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WAVES 4u
@@ -364,4 +366,28 @@ JZX_TEST(timers_allocate_nothing_once_warm, "C17", "C+goal") {
     }
     JZX_EXPECT_EQ(fixture_allocations(), warm);
     timing_close(&timing);
+}
+
+/* ---- signals ---- */
+
+static void do_nothing(int number) {
+    (void)number;
+}
+
+/* They come more often than a sleep lasts: it must not begin anew each time. */
+JZX_TEST(signals_do_not_put_a_timer_off, "C23") {
+    struct sigaction before;
+    struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 3000}, {0, 3000}};
+    struct itimerval never = {{0, 0}, {0, 0}};
+    struct recorder recorder = {.stop_at = 1};
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &recorder));
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    timing_set(loop, id, 1, JZX_MS(40));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    fixture_destroy(loop);
 }

@@ -160,3 +160,28 @@ JZX_TEST(a_timer_without_memory_is_refused_and_the_next_one_is_not, "C17", "C+fa
     expect_last(&diary, 1, 2, JZX_MS(2));
     timing_close(&timing);
 }
+
+/* ---- far away ---- */
+
+/* Without memory for it a timer that is far away, or that meets a wheel which has stood still for
+ * long, fires at its time all the same. */
+JZX_TEST(a_far_timer_needs_no_more_memory_than_a_near_one, "C+fail", "E51") {
+    static const uint64_t delays_s[] = {100, 1048, 1049, 2100, 100000};
+    for (uint32_t i = 0; i < sizeof delays_s / sizeof delays_s[0]; i++) {
+        struct diary diary = {0};
+        struct timing timing = timing_open();
+        jzx_actor_id id = timing_spawn(&timing, &diary);
+        timing_set(timing.loop, id, 1, JZX_MS(1)); /* it has what it needs */
+        timing_advance(&timing, JZX_MS(1));
+        timing_advance(&timing, JZX_SECOND(2000)); /* without timers: the wheel lags */
+        fixture_fail_allocations(0, UINT64_MAX);
+        timing_set(timing.loop, id, 2, JZX_SECOND(delays_s[i]));
+        timing_step(&timing);
+        timing_advance(&timing, JZX_SECOND(delays_s[i]) - JZX_MS(1));
+        JZX_EXPECT_EQ(diary.count, 1);
+        timing_advance(&timing, JZX_MS(1));
+        JZX_EXPECT_EQ(diary.count, 2);
+        fixture_fail_allocations(UINT64_MAX, 0);
+        timing_close(&timing);
+    }
+}
