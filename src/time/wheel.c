@@ -124,9 +124,9 @@ void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry)
 
 /* ---- time ---- */
 
-/* How many slots after `from` the next one is that holds something, from 1 to all of them; 0 if
+/* How many slots after `from` the next one is that is marked, from 1 to all of them; 0 if
  * none does. A slot with the number of `from` itself is the last of them. */
-static uint32_t next_used(const struct jzx__wheel_level *level, uint32_t from) {
+static uint32_t next_marked(const struct jzx__wheel_level *level, uint32_t from) {
     uint32_t words = word_count(level->mask + 1);
     uint32_t start = (from + 1) & level->mask;
     uint32_t word = start / JZX__WHEEL_WORD;
@@ -143,9 +143,21 @@ static uint32_t next_used(const struct jzx__wheel_level *level, uint32_t from) {
     return 0;
 }
 
+/* The same, for slots that do hold something (V4). */
+static uint32_t next_used(struct jzx__wheel_level *level, uint32_t from) {
+    uint32_t ahead;
+    while ((ahead = next_marked(level, from)) != 0) {
+        uint32_t slot = (from + ahead) & level->mask;
+        if (!jzx__list_is_empty(&level->slots[slot]))
+            break;
+        jzx__wheel_unmark(level, slot);
+    }
+    return ahead;
+}
+
 /* The first tick of the next slot of a level that holds something: when it fires or cascades. */
-static uint64_t next_of_level(const struct jzx__wheel *wheel, uint32_t i) {
-    const struct jzx__wheel_level *level = &wheel->levels[i];
+static uint64_t next_of_level(struct jzx__wheel *wheel, uint32_t i) {
+    struct jzx__wheel_level *level = &wheel->levels[i];
     uint64_t block = wheel->now >> level->shift;
     uint32_t ahead = next_used(level, (uint32_t)block & level->mask);
     return ahead == 0 ? UINT64_MAX : (block + ahead) << level->shift;
@@ -162,7 +174,7 @@ static uint64_t next_of_heap(const struct jzx__wheel *wheel) {
     return tick > wheel->now ? tick : wheel->now + 1;
 }
 
-uint64_t jzx__wheel_next(const struct jzx__wheel *wheel) {
+uint64_t jzx__wheel_next(struct jzx__wheel *wheel) {
     if (!jzx__list_is_empty(&wheel->due))
         return wheel->now;
     if (wheel->count == 0)

@@ -13,8 +13,9 @@
  *       the front of a slot, in its order.
  *   V3  an entry is in exactly one place: nowhere, in a slot, in the heap, or on the list of what
  *       is due. Taking it out leaves nothing behind.
- *   V4  a bit for each slot says whether it holds something, so that time passes over empty
- *       stretches without visiting them.
+ *   V4  a bit for each slot says whether it may hold something, so that time passes over empty
+ *       stretches without visiting them. One that was emptied by removals is seen to when somebody
+ *       asks what comes next.
  *
  * Rejected: one ordered tree (a logarithm a timer, and a cache miss a step); marking what was
  * cancelled (a million timers that never fire would stay until their time). */
@@ -109,6 +110,9 @@ static inline void jzx__wheel_unmark(struct jzx__wheel_level *level, uint32_t sl
     level->used[slot / JZX__WHEEL_WORD] &= ~((uint64_t)1 << slot % JZX__WHEEL_WORD);
 }
 
+/* Fewer entries are in the cache anyway, where the trails would take their place. */
+#define JZX__WHEEL_HINTS_FROM 4096u
+
 /* Of a million entries hardly one is in the cache, and each is known only by the one before. So an
  * entry says where the one is that was put into its slot JZX__WHEEL_AHEAD entries earlier: what is
  * put in at one end and taken out from there finds it soon. */
@@ -134,7 +138,9 @@ static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_en
     else
         jzx__list_push_back(&level->slots[slot], &entry->link);
     level->used[slot / JZX__WHEEL_WORD] |= (uint64_t)1 << slot % JZX__WHEEL_WORD;
-    jzx__wheel_leave_hint(&level->trails[slot], entry);
+    entry->ahead = 0;
+    if (wheel->count >= JZX__WHEEL_HINTS_FROM)
+        jzx__wheel_leave_hint(&level->trails[slot], entry);
     entry->place = JZX__WHEEL_IN_SLOT;
 }
 
@@ -150,24 +156,12 @@ static inline bool jzx__wheel_is_near(const struct jzx__wheel *wheel, uint64_t d
     return deadline > wheel->now && deadline - wheel->now < wheel->span;
 }
 
-/* The list of that ring is empty: if it is a slot, its bit is to be cleared. */
-static inline void jzx__wheel_unmark_list(struct jzx__wheel *wheel, const struct jzx__link *ring) {
-    const struct jzx__list *list = (const void *)ring;
-    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
-        struct jzx__wheel_level *level = &wheel->levels[i];
-        if (list >= level->slots && list <= level->slots + level->mask)
-            jzx__wheel_unmark(level, (uint32_t)(list - level->slots));
-    }
-}
-
 /* jzx__wheel_remove for an entry in a slot. */
 static inline void jzx__wheel_remove_near(struct jzx__wheel *wheel,
                                           struct jzx__wheel_entry *entry) {
     jzx__list_remove(&entry->link);
     wheel->count--;
     entry->place = JZX__WHEEL_NOWHERE;
-    if (entry->link.next == entry->link.prev)
-        jzx__wheel_unmark_list(wheel, entry->link.next);
 }
 
 /* ---- setting and removing ---- */
@@ -192,7 +186,7 @@ struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to);
 
 /* A tick at which there may be something to do, the soonest: no entry is due before it. UINT64_MAX
  * if there is nothing. At that tick the answer may be that something is due later. */
-uint64_t jzx__wheel_next(const struct jzx__wheel *wheel);
+uint64_t jzx__wheel_next(struct jzx__wheel *wheel);
 
 /* The entry of a link in a slot. */
 static inline struct jzx__wheel_entry *jzx__wheel_entry_of(struct jzx__link *link) {
