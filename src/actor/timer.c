@@ -4,8 +4,6 @@
 
 #include "actor/mailbox.h"
 
-#include <string.h>
-
 /* Cancelled timers that wait for their home before it is woken to free them. */
 #define CANCELLED_MAX 256u
 

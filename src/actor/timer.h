@@ -161,7 +161,7 @@ struct jzx__timer_spec {
 struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me,
                                    const struct jzx__timer_spec *spec);
 
-/* Gives back a record that was made and not launched. */
+/* Frees a record, and its body: it was not launched, or has ended. */
 void jzx__timer_unmake(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer);
 
 /* Makes its id stale. False if that was the last generation: it is not to be used again. */

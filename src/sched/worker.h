@@ -29,7 +29,8 @@
  *       fields marked as written by others.
  *   K2  a task is run by its owner alone, and in at most one turn at a time.
  *   K3  a worker sleeps only after it has said so and then found nothing: in its inject queue, its
- *       return queue, its calls, the global queue, and every deque it may take from.
+ *       return queue, its calls, its timer mail, the global queue, and every deque that it may
+ *       take from; and sleeps no longer than until its next timer.
  *   K4  who makes work visible looks afterwards for a worker that looks around, and that will see
  *       it, or for a sleeper; of the two sides in K3 and K4 one sees the other.
  *   K5  a worker that was woken and found work wakes another before it runs it if more is on
@@ -246,7 +247,7 @@ struct jzx__worker {
     struct jzx__mpsc returns;          /* seats whose turn is over, and that had lost the worker */
     struct jzx__mpsc calls;            /* functions to call on this thread */
     struct jzx__mpsc timer_mail;       /* timers that other threads have set or cancelled */
-    _Atomic uint32_t timer_mail_count; /* of all that ever were there */
+    _Atomic uint32_t timer_mail_count; /* of cancels that were sent there */
     struct jzx__parker parker;
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
     _Atomic uint64_t reported_ns;  /* the watchdog's: the tick after which it reported a stall */

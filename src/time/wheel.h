@@ -89,7 +89,7 @@ struct jzx__wheel {
     struct jzx__wheel_level levels[JZX__WHEEL_LEVELS];
     uint64_t span; /* ticks of all levels together; from there on the heap */
     struct jzx__heap heap;
-    void *memory; /* of slots and bits */
+    void *memory; /* of slots, trails and bits */
     size_t memory_bytes;
     const jzx_allocator *allocator;
 };
@@ -98,7 +98,7 @@ struct jzx__wheel {
 
 #define JZX__WHEEL_WORD 64u /* slots whose bits are in one word */
 
-/* The level of an entry so many ticks away: E47. The caller has seen that it is in the span. */
+/* The level of an entry so many ticks away: E47; beyond the span the last one. */
 static inline struct jzx__wheel_level *jzx__wheel_level_for(struct jzx__wheel *wheel,
                                                             uint64_t ticks) {
     return ticks >> wheel->levels[1].shift == 0   ? &wheel->levels[0]
