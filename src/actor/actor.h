@@ -9,6 +9,9 @@
 
 #include "jzx/actor.h"
 
+struct jzx__arena;
+struct jzx__ask;
+struct jzx__member;
 struct jzx__message;
 struct jzx__timer;
 struct jzx_loop;
@@ -53,6 +56,12 @@ struct jzx__cold {
     bool hears;                 /* one that counts is being handled */
     uint32_t timer_nodes;       /* messages of timers in the private list */
     bool accounts;              /* as the spawn options say */
+    bool traps_exits;           /* see watch.h, as what follows */
+    struct jzx__list watchers;  /* who is to hear of its end */
+    struct jzx__list watches;   /* whose end it is to hear of */
+    struct jzx__arena *arena;   /* of jzx_alloc, or NULL; the turn's, as what follows */
+    struct jzx__member *groups; /* that it has joined */
+    struct jzx__ask *asks;      /* that wait for their answer */
     uint64_t steps;             /* account, as what follows */
     uint64_t started_ns;
     jzx_actor_id parent;

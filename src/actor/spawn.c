@@ -34,6 +34,8 @@ struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me
         memset(cold, 0, offsetof(struct jzx__cold, name));
         jzx__list_init(&cold->timers);
         jzx__list_init(&cold->keyed);
+        jzx__list_init(&cold->watchers);
+        jzx__list_init(&cold->watches);
         jzx__name_write(cold, "");
         cold->stash_cap = JZX_DEFAULT_STASH_CAP;
     }
