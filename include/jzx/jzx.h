@@ -9,6 +9,7 @@
 #include "jzx/config.h"
 #include "jzx/context.h"
 #include "jzx/error.h"
+#include "jzx/exit.h"
 #include "jzx/id.h"
 #include "jzx/loop.h"
 #include "jzx/message.h"

@@ -7,7 +7,9 @@
 #include "sched/task.h"
 #include "sched/worker.h"
 
-#include "jzx/actor.h"
+#include "jzx/exit.h"
+
+#include <setjmp.h>
 
 struct jzx__arena;
 struct jzx__ask;
@@ -21,6 +23,8 @@ struct jzx_loop;
 #define JZX__WANT_FAIL 0x02u
 #define JZX__WANT_STOP 0x04u
 #define JZX__WANT_DRAIN 0x08u
+#define JZX__WANT_SHUTDOWN 0x10u
+#define JZX__WANT_END (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP | JZX__WANT_SHUTDOWN)
 
 /* Slow things that the turn must look at before each message. */
 #define JZX__CARE_START 0x01u       /* the init is due */
@@ -54,9 +58,11 @@ struct jzx__cold {
     struct jzx__timer *receive; /* the receive timeout, or NULL */
     uint64_t heard_ns;          /* when the last message that counts for it was handled */
     bool hears;                 /* one that counts is being handled */
-    uint32_t timer_nodes;       /* messages of timers in the private list */
+    uint32_t looks;             /* nodes in the private list that are to be looked at */
     bool accounts;              /* as the spawn options say */
     bool traps_exits;           /* see watch.h, as what follows */
+    bool keeps_mail;            /* its supervisor gets what it has not handled */
+    bool is_child;              /* it has one, which stops it when the loop stops */
     struct jzx__list watchers;  /* who is to hear of its end */
     struct jzx__list watches;   /* whose end it is to hear of */
     struct jzx__arena *arena;   /* of jzx_alloc, or NULL; the turn's, as what follows */
@@ -94,6 +100,13 @@ static inline void jzx__name_read(const struct jzx__actor *actor, char *copy) {
     copy[JZX_NAME_MAX] = '\0';
 }
 
+/* How an actor has ended; text may be NULL. */
+struct jzx__ending {
+    jzx_actor_id id;
+    jzx_exit_reason reason;
+    const char *text;
+};
+
 /* The turn that runs, in the seat of the thread that runs it; a pass uses one for all its turns.
  * When the thread loses its worker in the middle of a turn, the turn is still the thread's: of the
  * actor it may touch the behaviour, the state and the stash, until it leaves the turn with the
@@ -113,6 +126,12 @@ struct jzx__turn {
     jzx_behavior_fn become_to;       /* NULL: as before */
     struct jzx__message *unreleased; /* of a timer, which only the worker can set again */
     struct jzx__node *requested;     /* timers that the actor has started for itself */
+
+    /* jzx_exit leaves user code by a jump to where the pass (or the cleanup) was begun. */
+    jmp_buf *jump;
+    bool exits; /* it has been called, with what follows; not initialised before */
+    jzx_exit_reason exit_reason;
+    char exit_text[JZX_EXIT_TEXT_MAX + 1];
 };
 
 _Static_assert(sizeof(struct jzx__turn) <= JZX__SEAT_TURN_SIZE, "has its place in the seat");
@@ -149,6 +168,18 @@ static inline struct jzx__cold *jzx__actor_cold(const struct jzx__actor *actor) 
 static inline void jzx__actor_set_cold(struct jzx__actor *actor, struct jzx__cold *cold) {
     /* release: pairs with the acquire in jzx__actor_cold */
     jzx__atomic_store_release(&actor->task.cold, cold);
+}
+
+/* The same for a living actor that may have one. False: it has. The owner, and a thread whose turn
+ * has lost its worker, may try at the same time. */
+static inline bool jzx__actor_give_cold(struct jzx__actor *actor, struct jzx__cold *cold) {
+    void *none = NULL;
+    /* release: pairs with the acquire in jzx__actor_cold */
+    while (!jzx__atomic_cas_acq_rel(&actor->task.cold, &none, cold)) {
+        if (none != NULL)
+            return false;
+    }
+    return true;
 }
 
 /* NULL if it has none. */
@@ -189,9 +220,9 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat);
 /* Emits the start event if it is still due, so that no other event of the actor comes before it. */
 void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor);
 
-/* Ends a living actor of mine (R12): the id becomes stale, what waits becomes dead letters, cleanup
- * and observer are called, the slot is freed or waits for its last entry. */
-void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason);
+/* Ends a living actor of mine (R12): see exit.c. text may be NULL. */
+void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason,
+                    const char *text);
 
 /* Refuses what comes from now on, and ends the actor when it has handled what it has. Mine only. */
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);
@@ -205,5 +236,9 @@ jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
 
 /* A cold record with defaults, or NULL without memory. */
 struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me);
+
+/* That of a living actor of mine, or of the turn that this thread runs. NULL without memory. */
+struct jzx__cold *jzx__cold_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *actor);
 
 #endif

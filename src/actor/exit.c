@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* How an actor ends, in one place and once (R12).
  *
- * The order: its mailbox closes; its id becomes stale; what waited becomes dead letters; who
- * waited for room is told; its cleanup runs; the observer hears of it; its memory and its slot are
- * free. From the first step on no message can reach it, so its cleanup is the last that anybody
- * hears of its state. */
+ * The order: its timers are cancelled; its mailbox closes; its id becomes stale, and with it its
+ * names; it hears of nobody's end any more; what waited becomes dead letters, or is kept for its
+ * successor; who waited for room is told; its cleanup runs; the observer hears of it; those who
+ * watch it are told, its supervisor last; its memory and its slot are free. From the first step on
+ * no message can reach it, so its cleanup is the last that anybody hears of its state. */
 #include "actor/mailbox.h"
 
 #include "base/log.h"
 
 static bool is_failure(jzx_exit_reason reason) {
-    return reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC;
+    return reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC || reason == JZX_EXIT_FAULT;
 }
 
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor) {
@@ -48,13 +49,16 @@ static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx
 }
 
 static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes,
-                      jzx_actor_id id) {
+                      const struct jzx__ending *ending) {
     struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id id = ending->id;
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
         if (JZX_UNLIKELY(node->lane == JZX__LANE_TIMER))
             jzx__timer_bury(me, node, id, jzx__actor_name(actor));
+        else if (JZX_UNLIKELY(jzx__lane_is_watch(node->lane)))
+            jzx__watch_bury(me, node, ending);
         else
             jzx__message_bury(loop, me, jzx__message_of(node), id, jzx__actor_name(actor));
     }
@@ -62,33 +66,47 @@ static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct j
 
 /* What the inbox held: messages, late ones of older generations, requests for room. */
 static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes,
-                       jzx_actor_id id) {
+                       const struct jzx__ending *ending) {
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
         node->next = NULL;
-        if (node->lane != JZX__LANE_ROOM && node->generation == jzx_id_generation(id))
-            bury_list(me, actor, node, id);
+        if (node->lane != JZX__LANE_ROOM && node->generation == jzx_id_generation(ending->id))
+            bury_list(me, actor, node, ending);
         else
             jzx__mailbox_file(me, actor, node); /* of another generation by now: not ours */
     }
 }
 
-/* Dead letters: the private list, the stash, then what the inbox held. */
+/* Dead letters: the stash, the private list, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
-                     jzx_actor_id id) {
+                     const struct jzx__ending *ending) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    bury_list(me, actor, jzx__task_clear(&actor->task), id);
+    struct jzx__node *list = jzx__task_clear(&actor->task);
+    struct jzx__node *stash = NULL;
     if (cold != NULL) {
-        struct jzx__node *stash = cold->stash_first;
+        uint32_t generation = jzx_id_generation(ending->id);
+        jzx__watches_let_go(me, cold);
+        stash = jzx__watches_keep(cold, cold->stash_first, generation);
+        list = jzx__watches_keep(cold, list, generation);
+        inbox = jzx__watches_keep(cold, inbox, generation);
         cold->stash_first = NULL;
         cold->stash_count = 0;
-        bury_list(me, actor, stash, id);
     }
-    bury_inbox(me, actor, inbox, id);
+    bury_list(me, actor, list, ending);
+    bury_list(me, actor, stash, ending);
+    bury_inbox(me, actor, inbox, ending);
     if (cold != NULL)
         jzx__timers_forget_all(me, actor);
     jzx__mailbox_tell_waiters(me, actor, true);
+}
+
+/* jzx_exit in a cleanup comes back here. */
+static void run_cleanup(jzx_cleanup_fn cleanup, struct jzx__turn *turn, jzx_exit_reason reason) {
+    jmp_buf jump;
+    turn->jump = &jump;
+    if (_setjmp(jump) == 0)
+        cleanup(&turn->ctx, reason);
 }
 
 static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
@@ -105,60 +123,68 @@ static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_a
     jzx__atomic_store_release(&seat->task, &actor->task);
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* S3 of seat.h */
-    cold->cleanup(&turn.ctx, reason);
+    run_cleanup(cold->cleanup, &turn, reason);
     jzx__visit_end(&visit);
     /* release: pairs with the same */
     jzx__atomic_store_release(&seat->task, task_before);
     me->turn = turn_before;
 }
 
-static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id,
-                          jzx_exit_reason reason) {
+static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,
+                          const struct jzx__ending *ending) {
     const char *name = jzx__actor_name(actor);
-    if (is_failure(reason))
-        jzx__log(&loop->sched.log, JZX_LOG_WARN, "actor %u.%u%s%s failed%s", jzx_id_index(id),
+    jzx_actor_id id = ending->id;
+    const char *text = ending->text == NULL ? "" : ending->text;
+    if (is_failure(ending->reason))
+        jzx__log(&loop->sched.log, JZX_LOG_WARN, "actor %u.%u%s%s failed%s%s", jzx_id_index(id),
                  jzx_id_generation(id), name != NULL ? " " : "", name != NULL ? name : "",
-                 reason == JZX_EXIT_PANIC ? ": its behaviour returned an unknown result" : "");
-    jzx_event event = {.kind = is_failure(reason) ? JZX_EVENT_ACTOR_FAIL : JZX_EVENT_ACTOR_STOP,
+                 text[0] != '\0' ? ": " : "", text);
+    jzx_event event = {.kind =
+                           is_failure(ending->reason) ? JZX_EVENT_ACTOR_FAIL : JZX_EVENT_ACTOR_STOP,
                        .actor = id,
                        .name = name,
-                       .reason = reason};
+                       .reason = ending->reason,
+                       .detail = text};
     jzx__loop_emit(loop, &event);
 }
 
 /* Everything that the end of an ordinary actor, which nobody watches, does not need. */
 static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
-                                       struct jzx__node *inbox, uint32_t fulls, jzx_actor_id id,
-                                       jzx_exit_reason reason) {
-    jzx__mailbox_report_fulls(me, actor, id, fulls);
-    actor->task.status = is_failure(reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
-    bury_all(me, actor, inbox, id);
-    call_cleanup(me, actor, id, reason);
-    tell_observer(jzx__loop_of(me), actor, id, reason);
-    if (jzx__actor_cold(actor) != NULL) {
-        jzx__slab_free(&me->slab, JZX__COLD_CLASS, jzx__actor_cold(actor));
-        jzx__actor_set_cold(actor, NULL);
-    }
-    if (is_failure(reason))
+                                       struct jzx__node *inbox, uint32_t fulls,
+                                       const struct jzx__ending *ending) {
+    bool failed = is_failure(ending->reason);
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
+    actor->task.status = failed ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
+    bury_all(me, actor, inbox, ending);
+    call_cleanup(me, actor, ending->id, ending->reason);
+    tell_observer(jzx__loop_of(me), actor, ending);
+    if (failed)
         jzx__counter_add(&me->counters.failed, 1);
+    if (cold != NULL) {
+        jzx__watches_fire(me, cold, ending);
+        jzx__actor_set_cold(actor, NULL);
+        jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);
+    }
 }
 
-void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
+void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason,
+                    const char *text) {
     JZX_ASSERT_OWNER(me);
     JZX_ASSERT(actor->task.place <= JZX__RUNNING);
     struct jzx_loop *loop = jzx__loop_of(me);
-    jzx_actor_id id = jzx__actor_id(actor);
+    struct jzx__ending ending = {jzx__actor_id(actor), reason, text};
     bool entry_left;
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
     if (JZX_UNLIKELY(jzx__actor_cold(actor) != NULL))
         jzx__timers_cancel_all(me, actor);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
-    uint32_t fulls = make_stale(me, actor, id);
+    uint32_t fulls = make_stale(me, actor, ending.id);
     if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason)))
-        end_with_ceremony(me, actor, inbox, fulls, id, reason);
+        end_with_ceremony(me, actor, inbox, fulls, &ending);
     jzx__worker_count_exited(me, actor->task.daemon);
     actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
     if (JZX_LIKELY(!entry_left))

@@ -131,6 +131,8 @@ static void answer_others(struct jzx__worker *me, struct jzx__actor *actor,
         jzx_actor_id id = id_of_node(actor, node);
         if (node->lane == JZX__LANE_TIMER)
             jzx__timer_bury(me, node, id, NULL);
+        else if (jzx__lane_is_watch(node->lane))
+            jzx__watch_bury(me, node, NULL);
         else if (node->lane != JZX__LANE_ROOM)
             jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id, NULL);
         else if (id == jzx__actor_id(actor))
@@ -138,6 +140,16 @@ static void answer_others(struct jzx__worker *me, struct jzx__actor *actor,
         else
             tell_waiter(me, jzx__message_of(node), id); /* its target has ended */
     }
+}
+
+/* A node that is to be looked at before it is handled. False if it is none for the mailbox. */
+static bool file_special(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
+    if (node->lane == JZX__LANE_TIMER && !jzx__timer_file(me, actor, node))
+        return false;
+    if (node->lane == JZX__LANE_WATCH)
+        jzx__watch_take_spare(actor, node);
+    jzx__mailbox_look(actor);
+    return true;
 }
 
 void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
@@ -149,11 +161,8 @@ void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct 
         struct jzx__node *node = nodes;
         nodes = node->next;
         if (node->lane != JZX__LANE_ROOM && node->generation == generation) {
-            if (JZX_UNLIKELY(node->lane == JZX__LANE_TIMER)) {
-                if (!jzx__timer_file(me, actor, node))
-                    continue;
-                jzx__timer_arrived(actor);
-            }
+            if (JZX_UNLIKELY(node->lane >= JZX__LANE_TIMER) && !file_special(me, actor, node))
+                continue;
             jzx__task_append(&actor->task, node, node->weight);
         } else {
             *others_tail = node;

@@ -12,6 +12,7 @@
 
 #include "actor/message.h"
 #include "actor/timer.h"
+#include "actor/watch.h"
 
 /* Takes a non-empty inbox into the private list. Owner only. */
 void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor);
@@ -42,13 +43,20 @@ static inline bool jzx__mailbox_has_room(struct jzx__actor *actor) {
     return waiting < jzx__actor_cap(actor) / 2 + jzx__actor_cap(actor) % 2;
 }
 
+/* A node was put into the private list that is to be looked at before it is handled. Its actor has
+ * a cold record. Owner only. */
+static inline void jzx__mailbox_look(struct jzx__actor *actor) {
+    jzx__actor_cold(actor)->looks++;
+    actor->task.care |= JZX__CARE_HEAD;
+}
+
 /* Appends to the private list and makes ready. Owner only, with B1 and B3 seen to. */
 static inline void jzx__mailbox_append(struct jzx__worker *me, struct jzx__actor *actor,
                                        struct jzx__message *message) {
     jzx__task_append(&actor->task, &message->node, message->node.weight);
     jzx__counter_add(&me->counters.accepted, 1);
-    if (JZX_UNLIKELY(message->node.lane == JZX__LANE_TIMER))
-        jzx__timer_arrived(actor);
+    if (JZX_UNLIKELY(message->node.lane >= JZX__LANE_TIMER))
+        jzx__mailbox_look(actor);
     jzx__worker_ready(me, &actor->task);
     if (JZX_UNLIKELY(actor->task.pending >= JZX__SOFT_LIMIT))
         jzx__worker_soft_limit(me, &actor->task);

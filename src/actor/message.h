@@ -22,8 +22,14 @@ enum jzx__lane {
     JZX__LANE_USER,    /* 0, as jzx__node_init_plain writes it */
     JZX__LANE_RUNTIME, /* never refused and not counted, but in order with user messages */
     JZX__LANE_ROOM,    /* a request for room: becomes a waiter when it is taken in */
-    JZX__LANE_TIMER    /* a timer's, as one of the runtime; see timer.h for what else it may be */
+    JZX__LANE_TIMER,   /* a timer's, as one of the runtime; see timer.h for what else it may be.
+                        * From here on a node is looked at before it is handled */
+    JZX__LANE_WATCH,   /* see watch.h, both */
+    JZX__LANE_LEAVE
 };
+
+/* Tags of messages to supervisors. */
+#define JZX__TAG_CHILD_EXIT 0xFFFF0002u
 
 /* node.flags */
 #define JZX__MSG_HAS_DESTRUCTOR 0x01u

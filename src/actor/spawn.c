@@ -42,6 +42,17 @@ struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me
     return cold;
 }
 
+struct jzx__cold *jzx__cold_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (JZX_LIKELY(cold != NULL))
+        return cold;
+    cold = jzx__cold_create(loop, me);
+    if (cold != NULL && !jzx__actor_give_cold(actor, cold))
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
+    return jzx__actor_cold(actor);
+}
+
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
     cold->init = opts->init;
     cold->cleanup = opts->cleanup;
@@ -126,21 +137,33 @@ static inline jzx_actor_id open_slot(struct jzx__actor *slot, uintptr_t owner, u
     return id;
 }
 
+/* The mail of a predecessor is its own from here on. */
+static void inherit(struct jzx__actor *slot, struct jzx__node *mail) {
+    uint32_t generation = jzx_id_generation(jzx__actor_id(slot));
+    while (mail != NULL) {
+        struct jzx__node *node = mail;
+        mail = node->next;
+        node->generation = generation;
+        jzx__task_append(&slot->task, node, node->weight);
+    }
+}
+
 /* On the loop's thread: the actor is ours, and ready when it is sent something or has an init. */
 JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me,
                                    struct jzx__actor *slot, const jzx_spawn_opts *opts,
-                                   struct jzx__cold *cold) {
+                                   struct jzx__cold *cold, struct jzx__node *mail) {
     if (opts->init != NULL)
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     else
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_RUNNING, JZX__CARE_ANNOUNCE);
     fill_extras(loop, &slot->task, opts);
+    inherit(slot, mail);
     jzx__worker_count_spawned(me, opts->daemon);
     jzx_actor_id id = open_slot(slot, jzx__worker_word(me), 0);
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
     slot->task.care &= (uint8_t)~JZX__CARE_ANNOUNCE;
-    if (opts->init != NULL)
+    if (opts->init != NULL || mail != NULL)
         jzx__worker_ready(me, &slot->task);
     return id;
 }
@@ -159,11 +182,12 @@ static struct jzx__worker *target_of(const struct jzx_loop *loop, const jzx_spaw
  * it, or put into the global queue (I5). */
 static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me,
                                    struct jzx__actor *slot, const jzx_spawn_opts *opts,
-                                   struct jzx__cold *cold) {
+                                   struct jzx__cold *cold, struct jzx__node *mail) {
     struct jzx__worker *target = target_of(loop, opts);
     struct jzx__task *task = &slot->task;
     fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     fill_extras(loop, task, opts);
+    inherit(slot, mail);
     if (me != NULL) {
         jzx__worker_count_spawned(me, opts->daemon);
     } else { /* in this order, see jzx__sched_live */
@@ -193,10 +217,32 @@ static bool place_exists(const struct jzx_loop *loop, const jzx_spawn_opts *opts
     return opts->place == JZX_PLACE_CALLER || opts->place <= loop->sched.worker_count;
 }
 
+/* One side of a bond: the actor to come is the target of a watch. */
+static void be_watched(struct jzx__cold *cold, struct jzx__watch *watch, jzx_actor_id id) {
+    if (watch == NULL)
+        return;
+    jzx__watch_notice(watch)->actor = id;
+    jzx__watch_message(watch)->sender = id;
+    jzx__watch_list(cold, watch);
+}
+
+static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, jzx_actor_id id) {
+    be_watched(cold, bonds->by, id);
+    be_watched(cold, bonds->monitor, id);
+    cold->keeps_mail = bonds->keeps_mail;
+    cold->is_child = bonds->is_child;
+    if (bonds->of != NULL) {
+        bonds->of->holder = id;
+        jzx__watch_hold(cold, bonds->of);
+    }
+}
+
+/* bonds may be NULL. */
 static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
-                            const jzx_spawn_opts *opts, jzx_actor_id *id) {
+                            const jzx_spawn_opts *opts, const struct jzx__bonds *bonds,
+                            jzx_actor_id *id) {
     struct jzx__cold *cold = NULL;
-    if (needs_cold(opts)) {
+    if (bonds != NULL || needs_cold(opts)) {
         cold = jzx__cold_create(loop, me);
         if (cold == NULL)
             return JZX_ERR_NO_MEMORY;
@@ -210,23 +256,33 @@ static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
             jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
         return err;
     }
-    jzx_actor_id made = is_local(loop, me, opts) ? open_local(loop, me, slot, opts, cold)
-                                                 : open_elsewhere(loop, me, slot, opts, cold);
+    if (bonds != NULL)
+        fill_bonds(cold, bonds, jzx__actor_id(slot));
+    struct jzx__node *mail = bonds == NULL ? NULL : bonds->mail;
+    jzx_actor_id made = is_local(loop, me, opts) ? open_local(loop, me, slot, opts, cold, mail)
+                                                 : open_elsewhere(loop, me, slot, opts, cold, mail);
     if (id != NULL)
         *id = made;
     return JZX_OK;
 }
 
-/* Every spawn that is not the common case: other threads, names, hooks, observers, errors. */
-static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *opts,
-                                  jzx_actor_id *id) {
-    if (loop == NULL || !opts_are_valid(opts) || !place_exists(loop, opts))
+jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
+                         const struct jzx__bonds *bonds, jzx_actor_id *id) {
+    if (!opts_are_valid(opts) || !place_exists(loop, opts))
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_stop_state(&loop->sched) != JZX__OPEN)
         return JZX_ERR_LOOP_CLOSED;
+    return spawn_inside(loop, me, opts, bonds, id);
+}
+
+/* Every spawn that is not the common case: other threads, names, hooks, observers, errors. */
+static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *opts,
+                                  jzx_actor_id *id) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = spawn_inside(loop, me, opts, id);
+    jzx_err err = jzx__spawn_bound(loop, me, opts, NULL, id);
     jzx__visit_end(&visit);
     return err;
 }

@@ -55,9 +55,7 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
 
 static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
     struct jzx__actor *actor = jzx__turn_actor(turn);
-    if (jzx__actor_cold(actor) == NULL)
-        jzx__actor_set_cold(actor, jzx__cold_create(turn->ctx.loop, me));
-    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__cold *cold = jzx__cold_ensure(turn->ctx.loop, me, actor);
     if (cold == NULL)
         return JZX_ERR_NO_MEMORY;
     if (cold->stash_count >= cold->stash_cap)
@@ -99,7 +97,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
     for (struct jzx__node *node = first; node != NULL; node = node->next) {
         task->pending += node->weight;
         if (node->lane == JZX__LANE_TIMER)
-            jzx__timer_arrived(actor);
+            jzx__mailbox_look(actor);
     }
     if (task->head == NULL)
         task->last = last;

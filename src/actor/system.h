@@ -26,6 +26,7 @@ struct jzx__actor_worker {
     struct jzx__worker worker;
     struct jzx__slot_cache slots;
     struct jzx__timers timers;
+    uint64_t refs; /* of monitors that were made on it */
 };
 
 struct jzx_loop {
@@ -34,6 +35,7 @@ struct jzx_loop {
     struct jzx__timer_pool timer_pool;
     struct jzx__observer observer;
     uint32_t default_mailbox_cap;
+    _Atomic uint64_t refs; /* of monitors that were made without a worker */
 
     /* The caller's own. */
     bool started; /* the loop start event was sent */

@@ -174,12 +174,8 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
                            struct jzx__timer *timer) {
     if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
         return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-    if (JZX_UNLIKELY(jzx__actor_cold(actor) == NULL)) {
-        struct jzx__cold *cold = jzx__cold_create(jzx__loop_of(me), me);
-        if (cold == NULL)
-            return JZX_ERR_NO_MEMORY;
-        jzx__actor_set_cold(actor, cold);
-    }
+    if (jzx__cold_ensure(jzx__loop_of(me), me, actor) == NULL)
+        return JZX_ERR_NO_MEMORY;
     list(me, actor, timer);
     /* release: pairs with the acquire of a cancel; publishes home */
     jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_SET));
@@ -293,9 +289,7 @@ static struct jzx__node *reversed(struct jzx__node *node) {
 /* It was set by another thread. */
 static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     struct jzx__cold *spare = (void *)timer->entry.link.next;
-    if (spare != NULL && jzx__actor_cold(actor) == NULL)
-        jzx__actor_set_cold(actor, spare);
-    else
+    if (spare == NULL || !jzx__actor_give_cold(actor, spare))
         drop_spare(jzx__loop_of(me), me, timer);
     uint64_t tick = timer->entry.deadline;
     if (state_of(timer) & JZX__TIMER_CANCELLED) { /* it must not replace a receive timeout */
@@ -340,19 +334,12 @@ void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor) {
     }
 }
 
-void jzx__timer_arrived(struct jzx__actor *actor) {
-    jzx__actor_cold(actor)->timer_nodes++;
-    actor->task.care |= JZX__CARE_HEAD;
-}
-
 /* ---- a turn without its worker ---- */
 
 bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
     struct jzx_loop *loop = turn->ctx.loop;
     struct jzx__actor *actor = jzx__turn_actor(turn);
-    if (jzx__actor_cold(actor) == NULL)
-        jzx__actor_set_cold(actor, jzx__cold_create(loop, NULL)); /* nobody else does (H4) */
-    if (jzx__actor_cold(actor) == NULL) {
+    if (jzx__cold_ensure(loop, NULL, actor) == NULL) {
         jzx__timer_unmake(loop, NULL, timer);
         return false;
     }
@@ -418,7 +405,7 @@ bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
     uint64_t state = state_of(timer);
     if (phase_of(state) == JZX__TIMER_HANDLED)
         return true; /* it was looked at before */
-    jzx__actor_cold(actor)->timer_nodes--;
+    jzx__actor_cold(actor)->looks--;
     if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, actor, timer)) {
         pop(me, actor, message);
         return false;

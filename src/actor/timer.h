@@ -211,9 +211,6 @@ bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jz
 /* A message of a user was handled by an actor with a receive timeout. */
 void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold);
 
-/* A message of a timer was put into the private list. */
-void jzx__timer_arrived(struct jzx__actor *actor);
-
 /* The message at the head of the private list is about to be handled. False if it was cancelled, or
  * comes too soon for a receive timeout: it is not in the list any more, and the next one is to be
  * looked at. */

@@ -6,12 +6,19 @@
 #include "sched/balance.h"
 #include "sched/pass.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static jzx_exit_reason reason_of(jzx_behavior_result result) {
     switch (result) {
     case JZX_BEHAVIOR_STOP: return JZX_EXIT_NORMAL;
     case JZX_BEHAVIOR_FAIL: return JZX_EXIT_FAIL;
     default: return JZX_EXIT_PANIC;
     }
+}
+
+static const char *text_of(jzx_behavior_result result) {
+    return reason_of(result) == JZX_EXIT_PANIC ? "its behaviour returned an unknown result" : NULL;
 }
 
 /* A behaviour may have replaced its state. */
@@ -56,10 +63,7 @@ static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err 
     struct jzx__actor *actor = jzx__turn_actor(turn);
     keep_state(turn, actor);
     if (err != JZX_OK) {
-        jzx__log(&me->sched->log, JZX_LOG_WARN, "actor %u.%u: its init returned %s",
-                 jzx_id_index(turn->ctx.self), jzx_id_generation(turn->ctx.self),
-                 jzx_err_name(err));
-        jzx__actor_end(me, actor, JZX_EXIT_FAIL);
+        jzx__actor_end(me, actor, JZX_EXIT_FAIL, jzx_err_name(err));
         return false;
     }
     if (actor->task.status == JZX_ACTOR_INIT)
@@ -108,11 +112,12 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
-    if (state & (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP)) {
-        jzx_exit_reason reason = state & JZX__WANT_KILL   ? JZX_EXIT_KILLED
-                                 : state & JZX__WANT_FAIL ? JZX_EXIT_FAIL
-                                                          : JZX_EXIT_NORMAL;
-        jzx__actor_end(me, actor, reason);
+    if (state & JZX__WANT_END) {
+        jzx_exit_reason reason = state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
+                                 : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
+                                 : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
+                                                              : JZX_EXIT_NORMAL;
+        jzx__actor_end(me, actor, reason, NULL);
         return false;
     }
     if (state & JZX__WANT_DRAIN)
@@ -133,24 +138,37 @@ static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool ha
     return jzx__balance_gather(me, &actor->task);
 }
 
-/* Between two messages: the receive timeout hears that one was handled; of those that come next,
- * timers that were cancelled go, and what is going to be handled is noted and counted. */
-static void look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
+static enum jzx__look look_at(struct jzx__worker *me, struct jzx__actor *actor,
+                              struct jzx__node *node) {
+    if (node->lane != JZX__LANE_TIMER)
+        return jzx__watch_begin(me, actor, node);
+    return jzx__timer_begin(me, actor, jzx__message_of(node)) ? JZX__LOOK_HANDLE : JZX__LOOK_GONE;
+}
+
+/* Between two messages: the receive timeout hears that one was handled; of what comes next, that
+ * goes which is no message or was cancelled; what is going to be handled is noted and counted.
+ * False if the actor has ended. */
+static bool look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__node *node;
     if (cold->hears)
         jzx__timer_heard(me, cold);
     if (me->budget.left <= 1)
-        return; /* nothing will be handled in this turn */
-    while ((node = actor->task.head) != NULL && node->lane == JZX__LANE_TIMER &&
-           !jzx__timer_begin(me, actor, jzx__message_of(node))) {
+        return true; /* nothing will be handled in this turn */
+    while ((node = actor->task.head) != NULL && node->lane >= JZX__LANE_TIMER) {
+        enum jzx__look look = look_at(me, actor, node);
+        if (look == JZX__LOOK_ENDED)
+            return false;
+        if (look == JZX__LOOK_HANDLE)
+            break;
         if (--me->budget.left <= 1)
-            return;
+            return true;
     }
     cold->hears = cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER;
     cold->steps += cold->accounts && node != NULL;
-    if (cold->timer_nodes == 0 && cold->receive == NULL && !cold->accounts)
+    if (cold->looks == 0 && cold->receive == NULL && !cold->accounts)
         actor->task.care &= (uint8_t)~JZX__CARE_HEAD;
+    return true;
 }
 
 /* Everything that is not "handle the next message". Requests come last and are looked for again
@@ -177,10 +195,10 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
             break;
         }
     }
-    if (actor->task.care & JZX__CARE_HEAD)
-        look_at_head(me, actor);
+    if ((actor->task.care & JZX__CARE_HEAD) && !look_at_head(me, actor))
+        return ENDED;
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
-        jzx__actor_end(me, actor, JZX_EXIT_NORMAL);
+        jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL);
         return ENDED;
     }
     return GOES_ON;
@@ -265,7 +283,7 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
         keep_state(turn, actor);
         jzx__worker_count_message(me);
         if (JZX_UNLIKELY(result != JZX_BEHAVIOR_OK)) {
-            jzx__actor_end(me, actor, reason_of(result));
+            jzx__actor_end(me, actor, reason_of(result), text_of(result));
             return true;
         }
         if (is_quiet(task)) {
@@ -275,11 +293,83 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
     }
 }
 
+/* Not part of run_ready: a function that calls setjmp keeps nothing in registers. */
+static __attribute__((noinline)) enum jzx__pass_result
+run_pass(struct jzx__worker *me, uint32_t turns_max, struct jzx__turn *turn) {
+    return jzx__worker_pass(me, turns_max, run_turn, turn);
+}
+
+/* The turn has left user code by jzx_exit: ends the actor, and with it the pass. */
+static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__actor *actor = jzx__turn_actor(turn);
+    if (jzx__seat_enter(turn->seat) != me) {
+        lose(me, turn);
+        return jzx__worker_pass_lost(me->sched);
+    }
+    if (turn->current != NULL)
+        jzx__message_destroy(turn->ctx.loop, me, turn->current);
+    keep_state(turn, actor);
+    jzx__worker_count_message(me);
+    jzx__actor_end(me, actor, turn->exit_reason, turn->exit_text);
+    me->turns_left--;
+    return jzx__worker_pass_over(me);
+}
+
+/* One jump point for all turns of a pass: jzx_exit costs those nothing that do not use it. */
 enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn *turn = (void *)seat->turn;
-    *turn = (struct jzx__turn){.ctx.loop = jzx__loop_of(me), .seat = seat};
-    return jzx__worker_pass(me, turns_max, run_turn, turn);
+    jmp_buf jump;
+    memset(turn, 0, offsetof(struct jzx__turn, exit_text));
+    turn->ctx.loop = jzx__loop_of(me);
+    turn->seat = seat;
+    turn->jump = &jump;
+    if (JZX_LIKELY(_setjmp(jump) == 0))
+        return run_pass(me, turns_max, turn);
+    return end_by_exit(me, turn);
+}
+
+/* ---- jzx_exit ---- */
+
+/* What a user may end an actor with. */
+static jzx_exit_reason allowed_reason(jzx_exit_reason reason) {
+    switch (reason) {
+    case JZX_EXIT_NORMAL:
+    case JZX_EXIT_FAIL:
+    case JZX_EXIT_PANIC:
+    case JZX_EXIT_SHUTDOWN: return reason;
+    default: return JZX_EXIT_FAIL;
+    }
+}
+
+/* True if user code of this turn runs on this thread, so that there is a way back. The turn of a
+ * cleanup is the worker's. */
+static bool can_jump(const struct jzx__turn *turn) {
+    const struct jzx__seat *seat = jzx__seat_of_thread;
+    if (!jzx__seat_exists(seat))
+        return false;
+    /* relaxed: inside the bracket the worker is this thread's */
+    const struct jzx__worker *me = jzx__atomic_load_relaxed(&seat->worker);
+    if (jzx__seat_is_inside(seat))
+        return me != NULL && me->turn == turn && turn->jump != NULL;
+    return (const void *)seat->turn == turn && turn->jump != NULL;
+}
+
+void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text) {
+    struct jzx__turn *turn = ctx == NULL ? NULL : jzx__turn_of(ctx);
+    if (turn == NULL || !can_jump(turn))
+        jzx__wrong_use("jzx_exit was called outside of the actor's own turn");
+    turn->exits = true;
+    turn->exit_reason = allowed_reason(reason);
+    snprintf(turn->exit_text, sizeof turn->exit_text, "%s", text == NULL ? "" : text);
+    _longjmp(*turn->jump, 1);
+}
+
+void jzx_check_failed(jzx_context *ctx, const char *condition, const char *file, int line) {
+    const char *slash = strrchr(file, '/');
+    char text[JZX_EXIT_TEXT_MAX + 1];
+    snprintf(text, sizeof text, "%s:%d: %s", slash == NULL ? file : slash + 1, line, condition);
+    jzx_exit(ctx, JZX_EXIT_FAIL, text);
 }
 
 /* ---- a turn that went on without the worker ---- */
@@ -305,11 +395,15 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
     JZX_ASSERT(actor->task.place == JZX__AWAY);
     actor->task.place = JZX__RUNNING;
     take_back_changes(me, turn);
+    if (turn->exits) {
+        jzx__actor_end(me, actor, turn->exit_reason, turn->exit_text);
+        return;
+    }
     if (turn->in_init) {
         if (!settle_init(me, turn, turn->init_err))
             return;
     } else if (turn->result != JZX_BEHAVIOR_OK) {
-        jzx__actor_end(me, actor, reason_of(turn->result));
+        jzx__actor_end(me, actor, reason_of(turn->result), text_of(turn->result));
         return;
     }
     jzx__worker_requeue_any(me, &actor->task); /* whatever came meanwhile, it looks */

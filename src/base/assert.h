@@ -12,4 +12,7 @@
 
 JZX_COLD _Noreturn void jzx__assert_failed(const char *file, int line, const char *text);
 
+/* Wrong use that leaves the library nothing to return to. */
+JZX_COLD _Noreturn void jzx__wrong_use(const char *text);
+
 #endif

@@ -148,7 +148,7 @@ static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
         if (jzx__worker_owns(me, &actor->task)) {
             jzx__worker_unqueue(me, &actor->task);
             actor->task.place = JZX__RUNNING;
-            jzx__actor_end(me, actor, JZX_EXIT_SHUTDOWN);
+            jzx__actor_end(me, actor, JZX_EXIT_SHUTDOWN, NULL);
         }
     }
 }

@@ -11,6 +11,21 @@
  * lost the worker meanwhile. */
 typedef bool jzx__turn_fn(struct jzx__worker *worker, struct jzx__task *task, void *ctx);
 
+/* The end of a pass whose thread has lost the worker in its last turn. */
+static inline enum jzx__pass_result jzx__worker_pass_lost(struct jzx__sched *sched) {
+    jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.turns, 1);
+    return JZX__PASS_LOST;
+}
+
+/* The end of every other pass. */
+static inline enum jzx__pass_result jzx__worker_pass_over(struct jzx__worker *me) {
+    /* relaxed: for dumps and the watchdog */
+    jzx__atomic_store_relaxed(&jzx__seat_of_thread->task, NULL);
+    bool ran = me->turns_planned != me->turns_left;
+    jzx__worker_flush(me);
+    return ran ? JZX__PASS_RAN : JZX__PASS_EMPTY;
+}
+
 /* One pass of at most turns_max turns; fewer when other threads sent something or the loop was
  * stopped, which is looked at after each turn, or when a tick ends it. The layer above instantiates
  * it with its turn function, so that the shortest turns cost neither a call nor saved registers. */
@@ -27,20 +42,14 @@ JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32
     while ((task = jzx__worker_pick(me)) != NULL) {
         task->place = JZX__RUNNING;
         me->budget = me->full_budget;
-        if (JZX_UNLIKELY(!run_turn(me, task, ctx))) {
-            jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.turns, 1);
-            return JZX__PASS_LOST;
-        }
+        if (JZX_UNLIKELY(!run_turn(me, task, ctx)))
+            return jzx__worker_pass_lost(sched);
         /* relaxed: a hint; who runs passes looks again */
         if (JZX_UNLIKELY(--me->turns_left == 0 || !jzx__mpsc_is_empty(&me->inject) ||
                          jzx__sched_is_leaving(sched)))
             break;
     }
-    /* relaxed: for dumps and the watchdog */
-    jzx__atomic_store_relaxed(&jzx__seat_of_thread->task, NULL);
-    bool ran = me->turns_planned != me->turns_left;
-    jzx__worker_flush(me);
-    return ran ? JZX__PASS_RAN : JZX__PASS_EMPTY;
+    return jzx__worker_pass_over(me);
 }
 
 #endif

@@ -34,7 +34,7 @@ struct jzx__task;
 struct jzx__worker;
 
 /* Room for what the layer above keeps of a turn. */
-#define JZX__SEAT_TURN_SIZE 128u
+#define JZX__SEAT_TURN_SIZE 256u
 
 struct jzx__seat {
     _Atomic(struct jzx__worker *) worker; /* cleared by the watchdog. Decides */

@@ -2,35 +2,10 @@
 /* What an actor does with timers of its own: by key, and the receive timeout. All of it in its own
  * turn, also in one that has lost its worker: then the lists may be read, and the rest is asked of
  * the worker (H4 of actor/timer.h). */
+#include "actor/own.h"
 #include "actor/timer.h"
 
 #include "jzx/message.h"
-
-/* A call from inside a turn. */
-struct own {
-    struct jzx__turn *turn;
-    struct jzx__visit visit;
-    struct jzx__worker *me; /* NULL in a turn that has lost its worker */
-    struct jzx__cold *cold; /* NULL: the actor has none */
-};
-
-/* False if this is no turn of the context's actor, or its cleanup; then there is nothing to end. */
-static bool begin(struct own *own, const jzx_context *ctx) {
-    if (ctx == NULL)
-        return false;
-    own->me = jzx__loop_visit(ctx->loop, &own->visit);
-    own->turn = (void *)own->visit.seat->turn; /* a cleanup has another one */
-    if (ctx != &own->turn->ctx) {
-        jzx__visit_end(&own->visit);
-        return false;
-    }
-    own->cold = jzx__actor_cold(jzx__turn_actor(own->turn));
-    return true;
-}
-
-static void end(struct own *own) {
-    jzx__visit_end(&own->visit);
-}
 
 static bool has_key(struct jzx__timer *timer, uint64_t key) {
     return jzx__timer_mode(timer) != JZX__TIMER_IDLE && jzx__timer_more(timer)->key == key &&
@@ -38,7 +13,7 @@ static bool has_key(struct jzx__timer *timer, uint64_t key) {
 }
 
 /* The active timer with the key, or NULL. */
-static struct jzx__timer *find(const struct own *own, uint64_t key) {
+static struct jzx__timer *find(const struct jzx__own *own, uint64_t key) {
     for (struct jzx__node *node = own->turn->requested; node != NULL; node = node->next) {
         struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
         if (has_key(timer, key))
@@ -55,7 +30,7 @@ static struct jzx__timer *find(const struct own *own, uint64_t key) {
     return NULL;
 }
 
-static jzx_err launch(const struct own *own, const struct jzx__timer_spec *spec) {
+static jzx_err launch(const struct jzx__own *own, const struct jzx__timer_spec *spec) {
     struct jzx_loop *loop = own->turn->ctx.loop;
     struct jzx__timer *timer = jzx__timer_make(loop, own->me, spec);
     if (timer == NULL)
@@ -65,15 +40,15 @@ static jzx_err launch(const struct own *own, const struct jzx__timer_spec *spec)
     return jzx__timer_launch(loop, own->me, timer, NULL);
 }
 
-static bool cancel(const struct own *own, struct jzx__timer *timer) {
+static bool cancel(const struct jzx__own *own, struct jzx__timer *timer) {
     return jzx__timer_cancel_listed(own->turn->ctx.loop, own->me, timer);
 }
 
 /* The timer that had the key goes only when the new one is set. */
 static jzx_err start(jzx_context *ctx, struct jzx__timer_spec *spec) {
-    struct own own;
+    struct jzx__own own;
     if ((spec->data == NULL && spec->len != 0) || spec->len > JZX_MSG_LEN_MAX ||
-        spec->tag >= JZX_TAG_RESERVED || !begin(&own, ctx))
+        spec->tag >= JZX_TAG_RESERVED || !jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
     struct jzx__timer *before = find(&own, spec->key);
     spec->to = ctx->self;
@@ -82,7 +57,7 @@ static jzx_err start(jzx_context *ctx, struct jzx__timer_spec *spec) {
     jzx_err err = launch(&own, spec);
     if (err == JZX_OK && before != NULL)
         cancel(&own, before);
-    end(&own);
+    jzx__own_end(&own);
     return err;
 }
 
@@ -111,19 +86,19 @@ jzx_err jzx_timer_start_every(jzx_context *ctx, uint64_t key, const void *data, 
 }
 
 jzx_err jzx_timer_stop(jzx_context *ctx, uint64_t key) {
-    struct own own;
-    if (!begin(&own, ctx))
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
     struct jzx__timer *timer = find(&own, key);
     bool stopped = timer != NULL && cancel(&own, timer);
-    end(&own);
+    jzx__own_end(&own);
     return stopped ? JZX_OK : JZX_ERR_TIMER_INVALID;
 }
 
 size_t jzx_timer_stop_all(jzx_context *ctx) {
-    struct own own;
+    struct jzx__own own;
     size_t count = 0;
-    if (!begin(&own, ctx))
+    if (!jzx__own_begin(&own, ctx))
         return 0;
     for (struct jzx__node *node = own.turn->requested; node != NULL; node = node->next) {
         struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
@@ -135,33 +110,33 @@ size_t jzx_timer_stop_all(jzx_context *ctx) {
         link = link->next; /* read first: the timer may be gone */
         count += jzx__timer_mode(timer) != JZX__TIMER_IDLE && cancel(&own, timer);
     }
-    end(&own);
+    jzx__own_end(&own);
     return count;
 }
 
 bool jzx_timer_is_active(const jzx_context *ctx, uint64_t key) {
-    struct own own;
-    if (!begin(&own, ctx))
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
         return false;
     bool active = find(&own, key) != NULL;
-    end(&own);
+    jzx__own_end(&own);
     return active;
 }
 
 uint64_t jzx_timer_missed(const jzx_context *ctx) {
-    struct own own;
-    if (!begin(&own, ctx))
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
         return 0;
     struct jzx__message *message = own.turn->current;
     uint64_t missed = message == NULL ? 0 : jzx__timer_missed(message);
-    end(&own);
+    jzx__own_end(&own);
     return missed;
 }
 
 /* ---- receive timeout ---- */
 
 /* Of those asked for in a turn without a worker the newest, else the one that is set. */
-static struct jzx__timer *idle_timer(const struct own *own) {
+static struct jzx__timer *idle_timer(const struct jzx__own *own) {
     for (struct jzx__node *node = own->turn->requested; node != NULL; node = node->next) {
         struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
         if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && jzx__timer_is_active(timer))
@@ -171,8 +146,8 @@ static struct jzx__timer *idle_timer(const struct own *own) {
 }
 
 jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {
-    struct own own;
-    if (!begin(&own, ctx))
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
     struct jzx__timer *before = idle_timer(&own);
     jzx_err err = JZX_OK;
@@ -186,15 +161,15 @@ jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {
     }
     if (err == JZX_OK && before != NULL && (idle_ns == JZX_NEVER || own.me == NULL))
         cancel(&own, before); /* else the new one has replaced it */
-    end(&own);
+    jzx__own_end(&own);
     return err;
 }
 
 void jzx_receive_timeout_ignore(jzx_context *ctx) {
-    struct own own;
-    if (!begin(&own, ctx))
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
         return;
     if (own.cold != NULL)
         own.cold->hears = false;
-    end(&own);
+    jzx__own_end(&own);
 }

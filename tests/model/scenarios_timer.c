@@ -256,7 +256,7 @@ static void stash_and_unstash(void) {
     jzx__timer_stash(s.current);
     s.current->node.next = NULL;
     s.actor->task.head = s.actor->task.last = &s.current->node;
-    jzx__timer_arrived(s.actor);
+    jzx__mailbox_look(s.actor);
     run_turn(me, s.actor);
 }
 
@@ -308,7 +308,7 @@ static void end_on(unsigned worker) {
     jzx__worker_drain_inject(me, UINT32_MAX);
     if (jzx__worker_pick(me) != NULL)
         s.actor->task.place = JZX__RUNNING;
-    jzx__actor_end(me, s.actor, JZX_EXIT_NORMAL);
+    jzx__actor_end(me, s.actor, JZX_EXIT_NORMAL, NULL);
 }
 
 static void end_0(void) {

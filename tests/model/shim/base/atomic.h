@@ -41,6 +41,7 @@
     MODEL_DO_RMW(p, MODEL_EXCHANGE, v, MODEL_SEQ_CST, MODEL_HERE(p))
 
 #define jzx__atomic_add_relaxed(p, v) MODEL_DO_RMW(p, MODEL_ADD, v, MODEL_RELAXED, MODEL_HERE(p))
+#define jzx__atomic_or_acq_rel(p, v) MODEL_DO_RMW(p, MODEL_OR, v, MODEL_ACQ_REL, MODEL_HERE(p))
 #define jzx__atomic_add_acq_rel(p, v) MODEL_DO_RMW(p, MODEL_ADD, v, MODEL_ACQ_REL, MODEL_HERE(p))
 #define jzx__atomic_add_seq_cst(p, v) MODEL_DO_RMW(p, MODEL_ADD, v, MODEL_SEQ_CST, MODEL_HERE(p))
 #define jzx__atomic_sub_seq_cst(p, v) MODEL_DO_RMW(p, MODEL_SUB, v, MODEL_SEQ_CST, MODEL_HERE(p))

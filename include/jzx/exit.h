@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* How actors end, and how others hear of it.
+ *
+ * An actor ends when its behaviour says so, when somebody stops it, or when it calls jzx_exit. In
+ * that moment its id becomes stale and its names are free. Then its timers go, its cleanup runs,
+ * and those are told who asked for it:
+ *
+ *   a **monitor** is one-way: the watcher gets one message JZX_TAG_DOWN.
+ *   a **link** is mutual, for actors that make no sense without each other: if one ends, the other
+ *   ends as well, with the same reason, unless the reason is JZX_EXIT_NORMAL; or, if it traps
+ *   exits, it gets one message JZX_TAG_EXIT whatever the reason.
+ *
+ * Both come exactly once, and after everything that the dead actor had sent to the watcher; they
+ * need no memory, and no mailbox bound refuses them. */
+#ifndef JZX_EXIT_H
+#define JZX_EXIT_H
+
+#include "jzx/actor.h"
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The longest text that says why an actor has ended; what is longer is cut. */
+#define JZX_EXIT_TEXT_MAX 71u
+
+/* Names a monitor of this loop; never used twice. */
+typedef uint64_t jzx_monitor_ref;
+#define JZX_NO_MONITOR ((jzx_monitor_ref)0)
+
+#define JZX_TAG_EXIT 0xFFFF0013u /* of a link, to an actor that traps exits */
+#define JZX_TAG_DOWN 0xFFFF0014u /* of a monitor */
+
+/* The data of both messages; their sender is the actor that has ended. */
+typedef struct jzx_exit_notice {
+    jzx_actor_id actor;      /* who has ended */
+    jzx_monitor_ref monitor; /* JZX_TAG_DOWN: of jzx_monitor */
+    jzx_exit_reason reason;
+    char text[JZX_EXIT_TEXT_MAX + 1]; /* what jzx_exit said, or ""; ends with '\0' */
+} jzx_exit_notice;
+
+/* Ends the actor from any depth of its behaviour, its init or its cleanup (which is over then) if
+ * the condition does not hold: reason JZX_EXIT_FAIL, and a text with place and condition. */
+#define JZX_CHECK(ctx, cond) ((cond) ? (void)0 : jzx_check_failed((ctx), #cond, __FILE__, __LINE__))
+
+JZX_BEGIN_C
+
+/* The same with a reason and a text of its own (copied; may be NULL). Reasons that are the
+ * runtime's to give (JZX_EXIT_KILLED, ...) become JZX_EXIT_FAIL. ctx must be the one that this call
+ * of the behaviour was given: called anywhere else (another thread, an observer, a destructor) it
+ * ends the process with a message, as there is nothing to return to. It jumps out of the
+ * functions on its way, as longjmp does: what they hold, the actor's memory aside, stays held. */
+JZX_API JZX_NO_RETURN void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text);
+
+/* For JZX_CHECK. */
+JZX_API JZX_NO_RETURN void jzx_check_failed(jzx_context *ctx, const char *condition,
+                                            const char *file, int line);
+
+/* "JZX_EXIT_FAIL"; a fixed text for reasons that do not exist. */
+JZX_API const char *jzx_exit_name(jzx_exit_reason reason);
+
+/* The calls below are for the actor itself, in its own turn, its init included; with the very
+ * context that it was given, else, and in its cleanup, they are JZX_ERR_INVALID_ARG. */
+
+/* Watches an actor. JZX_OK: exactly one JZX_TAG_DOWN will come, unless the monitor is taken back.
+ * Several monitors of one actor are independent. ref may be NULL.
+ * JZX_ERR_NO_SUCH_ACTOR if it has ended already, JZX_ERR_INVALID_ARG (also for itself),
+ * JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED. */
+JZX_API jzx_err jzx_monitor(jzx_context *ctx, jzx_actor_id target, jzx_monitor_ref *ref);
+
+/* Takes a monitor back: from here on its message will not be handled, even if it waits already.
+ * JZX_ERR_NO_SUCH_ACTOR if there is none (any more), which may be ignored. Takes longer the more
+ * monitors and links were made after it. */
+JZX_API jzx_err jzx_demonitor(jzx_context *ctx, jzx_monitor_ref ref);
+
+/* Links this actor and another. Linking twice is linking once. Errors as jzx_monitor. */
+JZX_API jzx_err jzx_link(jzx_context *ctx, jzx_actor_id other);
+
+/* Undoes it for both: nothing that happens to the other has an effect here any more, even if its
+ * message waits already. JZX_OK also if there was no link. */
+JZX_API jzx_err jzx_unlink(jzx_context *ctx, jzx_actor_id other);
+
+/* From now on an end of a linked actor is a message (JZX_TAG_EXIT) instead of this actor's end. */
+JZX_API jzx_err jzx_trap_exits(jzx_context *ctx, bool trap);
+
+/* jzx_spawn, linked or monitored from the first moment; both in one step if ref is not NULL and
+ * linked is true. Errors as jzx_spawn. */
+JZX_API jzx_err jzx_spawn_watched(jzx_context *ctx, const jzx_spawn_opts *opts, bool linked,
+                                  jzx_actor_id *id, jzx_monitor_ref *ref);
+
+JZX_END_C
+
+#endif

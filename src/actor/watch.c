@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/* Watches: how they are made, let go of, and fire. See watch.h for the rules. */
+#include "actor/watch.h"
+
+#include "actor/mailbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct jzx__watch *watch_of_node(struct jzx__node *node) {
+    return node->lane == JZX__LANE_LEAVE ? JZX_CONTAINER_OF(node, struct jzx__watch, leave)
+                                         : (void *)node; /* its message comes first */
+}
+
+static struct jzx__watch *watch_at_target(struct jzx__link *link) {
+    return JZX_CONTAINER_OF(link, struct jzx__watch, at_target);
+}
+
+static struct jzx__watch *watch_at_holder(struct jzx__link *link) {
+    return JZX_CONTAINER_OF(link, struct jzx__watch, at_holder);
+}
+
+static jzx_actor_id target_of(struct jzx__watch *watch) {
+    return jzx__watch_notice(watch)->actor;
+}
+
+/* Adds flags to the state word, and returns what it was. */
+static uint32_t mark(struct jzx__watch *watch, uint32_t flags) {
+    /* acquire and release: pairs with itself on the other side; who comes second may free the
+     * record, and sees all that the first has done to it (N4) */
+    return jzx__atomic_or_acq_rel(&watch->state, flags);
+}
+
+/* From one phase to the next, unless it was let go of. */
+static bool advance(struct jzx__watch *watch, uint32_t from, uint32_t to) {
+    uint32_t state = from;
+    /* acquire and release: pairs with mark in let_go */
+    while (!jzx__atomic_cas_acq_rel(&watch->state, &state, to)) {
+        if (state != from)
+            return false;
+    }
+    return true;
+}
+
+/* ---- making and freeing ---- */
+
+static uint32_t tag_of(enum jzx__watch_kind kind) {
+    switch (kind) {
+    case JZX__WATCH_MONITOR: return JZX_TAG_DOWN;
+    case JZX__WATCH_CHILD: return JZX__TAG_CHILD_EXIT;
+    case JZX__WATCH_LINK:
+    case JZX__WATCH_PARENT: break;
+    }
+    return JZX_TAG_EXIT;
+}
+
+struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *me,
+                                     enum jzx__watch_kind kind, jzx_actor_id holder,
+                                     jzx_actor_id target) {
+    struct jzx__watch *watch = jzx__sched_alloc(&loop->sched, me, JZX__WATCH_CLASS);
+    if (watch == NULL)
+        return NULL;
+    struct jzx__message *message = jzx__watch_message(watch);
+    const struct jzx__node node = {.lane = JZX__LANE_WATCH, .size_class = JZX__WATCH_CLASS};
+    message->node = node;
+    message->sender = target;
+    message->tag = tag_of(kind);
+    message->len = sizeof(jzx_exit_notice);
+    jzx_exit_notice *notice = jzx__watch_notice(watch);
+    notice->actor = target;
+    notice->monitor = JZX_NO_MONITOR;
+    watch->leave = (struct jzx__node){.lane = JZX__LANE_LEAVE};
+    watch->holder = holder;
+    watch->kind = (uint8_t)kind;
+    watch->is_held = false;
+    watch->peer = NULL;
+    watch->spare = NULL;
+    watch->kept = NULL;
+    /* relaxed: nobody knows of it yet */
+    jzx__atomic_store_relaxed(&watch->state, JZX__WATCH_ASKED);
+    return watch;
+}
+
+void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
+    while (watch->kept != NULL) {
+        struct jzx__node *node = watch->kept;
+        watch->kept = node->next;
+        jzx__message_bury(loop, me, jzx__message_of(node), target_of(watch), NULL);
+    }
+    if (watch->spare != NULL)
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, watch->spare);
+    jzx__sched_free(&loop->sched, me, JZX__WATCH_CLASS, watch);
+}
+
+void jzx__watch_hold(struct jzx__cold *holder, struct jzx__watch *watch) {
+    jzx__list_push_back(&holder->watches, &watch->at_holder);
+    watch->is_held = true;
+}
+
+static void unhold(struct jzx__watch *watch) {
+    if (watch->is_held)
+        jzx__list_remove(&watch->at_holder);
+    watch->is_held = false;
+}
+
+void jzx__watch_forget(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
+    unhold(watch);
+    jzx__watch_destroy(loop, me, watch);
+}
+
+void jzx__bonds_forget(struct jzx_loop *loop, struct jzx__worker *me,
+                       const struct jzx__bonds *bonds) {
+    if (bonds->by != NULL)
+        jzx__watch_forget(loop, me, bonds->by);
+    if (bonds->monitor != NULL)
+        jzx__watch_forget(loop, me, bonds->monitor);
+    if (bonds->of != NULL) {
+        jzx__list_remove(&bonds->of->at_target);
+        jzx__watch_destroy(loop, me, bonds->of);
+    }
+}
+
+void jzx__watch_list(struct jzx__cold *target, struct jzx__watch *watch) {
+    /* relaxed: what others may do to it later, they do because of what is published then */
+    jzx__atomic_store_relaxed(&watch->state, JZX__WATCH_LISTED);
+    jzx__list_push_back(&target->watchers, &watch->at_target);
+}
+
+/* True if the caller may do the part of an actor that it is not (N1). */
+static bool may_act_for(const struct jzx__worker *me, struct jzx__actor *actor) {
+    return actor != NULL && jzx__worker_owns(me, &actor->task) && actor->task.place != JZX__AWAY;
+}
+
+/* ---- asking ---- */
+
+static jzx_err list_directly(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *target, struct jzx__watch *watch) {
+    struct jzx__cold *cold = jzx__cold_ensure(loop, me, target);
+    if (cold == NULL)
+        return JZX_ERR_NO_MEMORY;
+    jzx__watch_list(cold, watch);
+    if (watch->peer != NULL)
+        jzx__watch_hold(cold, watch->peer);
+    watch->peer = NULL;
+    return JZX_OK;
+}
+
+/* False if the actor's mailbox is closed. */
+static bool push(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node,
+                 jzx_actor_id to) {
+    node->generation = jzx_id_generation(to);
+    enum jzx__push_result result = jzx__task_push(&actor->task, node, 0);
+    if (result == JZX__PUSH_OK_INJECT)
+        jzx__task_inject(&actor->task, me);
+    return result != JZX__PUSH_CLOSED;
+}
+
+jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
+    jzx_actor_id id = target_of(watch);
+    struct jzx__actor *target = jzx__table_lookup(&loop->table, id);
+    if (target == NULL || jzx__sched_is_stopped(&loop->sched))
+        return jzx__mailbox_gone(loop);
+    if (may_act_for(me, target))
+        return list_directly(loop, me, target, watch);
+    if (jzx__actor_cold(target) == NULL) {
+        watch->spare = jzx__cold_create(loop, me);
+        if (watch->spare == NULL)
+            return JZX_ERR_NO_MEMORY;
+    }
+    return push(me, target, &jzx__watch_message(watch)->node, id) ? JZX_OK
+                                                                  : jzx__mailbox_gone(loop);
+}
+
+/* ---- letting go ---- */
+
+/* The holder has unlinked: the actor that the caller acts for does the same. */
+static void unlink_back(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                        jzx_actor_id other) {
+    struct jzx__link *ring = &cold->watches.ring;
+    for (struct jzx__link *link = ring->next; link != ring;) {
+        struct jzx__watch *watch = watch_at_holder(link);
+        link = link->next;
+        if (watch->kind == JZX__WATCH_LINK && target_of(watch) == other)
+            jzx__watch_let_go(loop, me, watch, 0);
+    }
+}
+
+/* It was LISTED when it was let go of, and is still in the target's list. */
+static void let_go_listed(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
+                          bool unlinked) {
+    jzx_actor_id id = target_of(watch);
+    struct jzx__actor *target = jzx__table_lookup(&loop->table, id);
+    if (may_act_for(me, target)) {
+        jzx_actor_id holder = watch->holder;
+        jzx__list_remove(&watch->at_target);
+        jzx__watch_destroy(loop, me, watch);
+        if (unlinked)
+            unlink_back(loop, me, jzx__actor_cold(target), holder);
+    } else if (target == NULL || !push(me, target, &watch->leave, id)) {
+        if (mark(watch, JZX__WATCH_RETURNED) & JZX__WATCH_LOST)
+            jzx__watch_destroy(loop, me, watch);
+    }
+}
+
+void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
+                       uint32_t flags) {
+    unhold(watch);
+    uint32_t state = mark(watch, JZX__WATCH_LET_GO | flags);
+    if ((state & JZX__WATCH_PHASE) == JZX__WATCH_LISTED)
+        let_go_listed(loop, me, watch, flags != 0);
+    else if (state & JZX__WATCH_LOST)
+        jzx__watch_destroy(loop, me, watch);
+}
+
+void jzx__watches_let_go(struct jzx__worker *me, struct jzx__cold *cold) {
+    while (!jzx__list_is_empty(&cold->watches))
+        jzx__watch_let_go(jzx__loop_of(me), me, watch_at_holder(cold->watches.ring.next), 0);
+}
+
+/* ---- firing ---- */
+
+static void write_notice(struct jzx__watch *watch, const struct jzx__ending *ending) {
+    jzx_exit_notice *notice = jzx__watch_notice(watch);
+    notice->reason = ending == NULL ? JZX_EXIT_NO_ACTOR : ending->reason;
+    if (ending == NULL || ending->text == NULL)
+        notice->text[0] = '\0';
+    else
+        snprintf(notice->text, sizeof notice->text, "%s", ending->text);
+}
+
+/* The notice goes to the holder: the phase is FIRED, and nobody has listed it. */
+static void send_notice(struct jzx__worker *me, struct jzx__watch *watch) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__message *message = jzx__watch_message(watch);
+    jzx_actor_id id = watch->holder;
+    struct jzx__actor *holder = jzx__table_lookup(&loop->table, id);
+    message->node.generation = jzx_id_generation(id);
+    if (holder != NULL && jzx__mailbox_deliver(loop, me, holder, message) == JZX_OK)
+        return;
+    if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_LET_GO)
+        jzx__watch_destroy(loop, me, watch);
+}
+
+/* One that is in no list any more, of a target that has ended. */
+static void fire(struct jzx__worker *me, struct jzx__watch *watch,
+                 const struct jzx__ending *ending) {
+    write_notice(watch, ending);
+    if (advance(watch, JZX__WATCH_LISTED, JZX__WATCH_FIRED))
+        send_notice(me, watch);
+    else if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_RETURNED)
+        jzx__watch_destroy(jzx__loop_of(me), me, watch);
+}
+
+void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
+                       const struct jzx__ending *ending) {
+    struct jzx__watch *parent = NULL;
+    struct jzx__link *link;
+    while ((link = jzx__list_pop_front(&cold->watchers)) != NULL) {
+        struct jzx__watch *watch = watch_at_target(link);
+        if (watch->kind == JZX__WATCH_CHILD)
+            parent = watch;
+        else
+            fire(me, watch, ending);
+    }
+    if (parent != NULL)
+        fire(me, parent, ending);
+}
+
+struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
+                                    uint32_t generation) {
+    struct jzx__watch *watch = watch_at_target(cold->watchers.ring.next);
+    if (!cold->keeps_mail || jzx__list_is_empty(&cold->watchers) ||
+        watch->kind != JZX__WATCH_CHILD) /* which is the first */
+        return nodes;
+    struct jzx__node *rest = NULL;
+    struct jzx__node **rest_tail = &rest;
+    while (nodes != NULL) {
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        if (node->lane != JZX__LANE_USER || node->generation != generation) {
+            *rest_tail = node;
+            rest_tail = &node->next;
+            continue;
+        }
+        node->next = NULL;
+        if (watch->kept == NULL)
+            watch->kept = node;
+        else
+            watch->kept_last->next = node;
+        watch->kept_last = node;
+    }
+    *rest_tail = NULL;
+    return rest;
+}
+
+/* ---- nodes in a mailbox ---- */
+
+void jzx__watch_take_spare(struct jzx__actor *actor, struct jzx__node *node) {
+    struct jzx__watch *watch = watch_of_node(node);
+    if (watch->spare != NULL && jzx__actor_give_cold(actor, watch->spare))
+        watch->spare = NULL;
+}
+
+static void pop(struct jzx__actor *actor, struct jzx__node *node) {
+    jzx__task_pop(&actor->task, node);
+}
+
+/* The target is asked to list it. */
+static void be_asked(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                     struct jzx__watch *watch) {
+    struct jzx__watch *peer = watch->peer;
+    if (peer != NULL)
+        jzx__watch_hold(cold, peer);
+    if (advance(watch, JZX__WATCH_ASKED, JZX__WATCH_LISTED)) {
+        watch->peer = NULL;
+        jzx__list_push_back(&cold->watchers, &watch->at_target);
+        return;
+    }
+    /* relaxed: advance has acquired it, and nobody changes it any more */
+    bool unlinked = (jzx__atomic_load_relaxed(&watch->state) & JZX__WATCH_UNLINKED) != 0;
+    jzx__watch_destroy(loop, me, watch);
+    if (peer != NULL && unlinked)
+        jzx__watch_let_go(loop, me, peer, 0);
+}
+
+/* The holder has let go. */
+static void be_left(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                    struct jzx__watch *watch) {
+    /* acquire: pairs with mark in let_go */
+    uint32_t state = jzx__atomic_load_acquire(&watch->state);
+    jzx_actor_id holder = watch->holder;
+    if ((state & JZX__WATCH_LOST) == 0)
+        jzx__list_remove(&watch->at_target);
+    jzx__watch_destroy(loop, me, watch);
+    if (state & JZX__WATCH_UNLINKED)
+        unlink_back(loop, me, cold, holder);
+}
+
+/* A linked actor, or the supervisor, has ended, and that is not to be a message. */
+static enum jzx__look obey_exit(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__watch *watch) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_exit_notice notice = *jzx__watch_notice(watch);
+    bool is_parent = watch->kind == JZX__WATCH_PARENT;
+    jzx__watch_destroy(loop, me, watch);
+    if (notice.reason == JZX_EXIT_NORMAL && !is_parent)
+        return JZX__LOOK_GONE;
+    jzx__actor_end(me, actor, is_parent ? JZX_EXIT_SHUTDOWN : notice.reason,
+                   is_parent ? "its supervisor has ended" : notice.text);
+    return JZX__LOOK_ENDED;
+}
+
+/* Two actors that link each other at once are linked twice, and hear of it once. */
+static void forget_doubles(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                           struct jzx__watch *watch) {
+    if (watch->kind == JZX__WATCH_LINK)
+        unlink_back(loop, me, cold, target_of(watch));
+}
+
+/* The notice has come to its holder. */
+static enum jzx__look be_told(struct jzx__worker *me, struct jzx__actor *actor,
+                              struct jzx__watch *watch) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__node *node = &jzx__watch_message(watch)->node;
+    unhold(watch);
+    /* relaxed: only the holder sets it, which this is */
+    if (jzx__atomic_load_relaxed(&watch->state) & JZX__WATCH_LET_GO) {
+        pop(actor, node);
+        me->pass_handled++; /* the books: it was accepted */
+        jzx__watch_destroy(loop, me, watch);
+        return JZX__LOOK_GONE;
+    }
+    forget_doubles(loop, me, cold, watch);
+    bool is_message = watch->kind == JZX__WATCH_MONITOR || watch->kind == JZX__WATCH_CHILD ||
+                      (watch->kind == JZX__WATCH_LINK && cold->traps_exits);
+    if (is_message) {
+        node->lane = JZX__LANE_RUNTIME;
+        return JZX__LOOK_HANDLE;
+    }
+    pop(actor, node);
+    me->pass_handled++; /* the books: as above */
+    return obey_exit(me, actor, watch);
+}
+
+enum jzx__look jzx__watch_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__node *node) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__watch *watch = watch_of_node(node);
+    cold->looks--;
+    /* acquire: pairs with advance in fire */
+    uint32_t phase = jzx__atomic_load_acquire(&watch->state) & JZX__WATCH_PHASE;
+    if (node->lane == JZX__LANE_WATCH && phase == JZX__WATCH_FIRED)
+        return be_told(me, actor, watch);
+    pop(actor, node);
+    if (node->lane == JZX__LANE_LEAVE)
+        be_left(loop, me, cold, watch);
+    else
+        be_asked(loop, me, cold, watch);
+    return JZX__LOOK_GONE;
+}
+
+/* It asked an actor that has ended. The peer, of a link, is in the list of the holder's watchers
+ * and held by nobody. */
+static void bury_asked(struct jzx__worker *me, struct jzx__watch *watch,
+                       const struct jzx__ending *ending) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__watch *peer = watch->peer;
+    watch->peer = NULL;
+    write_notice(watch, ending);
+    if (advance(watch, JZX__WATCH_ASKED, JZX__WATCH_FIRED))
+        send_notice(me, watch);
+    else
+        jzx__watch_destroy(loop, me, watch);
+    if (peer != NULL)
+        jzx__watch_let_go(loop, me, peer, 0);
+}
+
+void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
+                     const struct jzx__ending *ending) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__watch *watch = watch_of_node(node);
+    /* acquire: pairs with advance in fire and mark in let_go */
+    uint32_t state = jzx__atomic_load_acquire(&watch->state);
+    if (node->lane == JZX__LANE_LEAVE) {
+        if ((state & JZX__WATCH_LOST) == 0)
+            jzx__list_remove(&watch->at_target); /* its target is ending, on this thread */
+        jzx__watch_destroy(loop, me, watch);
+    } else if ((state & JZX__WATCH_PHASE) == JZX__WATCH_ASKED) {
+        bury_asked(me, watch, ending);
+    } else {
+        jzx__loop_count(loop, me, dead);
+        if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_LET_GO)
+            jzx__watch_destroy(loop, me, watch); /* always: N5 */
+    }
+}

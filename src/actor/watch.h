@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Who hears of whose end: monitors, links, and the bond between a supervisor and its children.
+ *
+ * A **watch** stands between a **holder**, who is to hear, and a **target**. It is one record with
+ * two messages in it: one goes to the target to be listed there and comes back as the notice of its
+ * end; the other follows the first if the holder lets go. So whatever happens later needs no
+ * memory.
+ *
+ *   N1  the holder's side (cold.watches) is touched in the holder's turn and at its end; the
+ *       target's (cold.watchers) in the target's turn, at its end, or by the thread that owns the
+ *       target while no turn of it runs. A turn that has lost its worker is a turn all the same.
+ *   N2  the phase goes ASKED -> LISTED -> FIRED, by an exchange on the state word. ASKED and FIRED:
+ *       the block is on its way, and who takes it in does the next step.
+ *   N3  LET_GO is set once, by the holder: from then on it hears nothing. If the target has listed
+ *       the watch, the second message is on its way then, or the holder does the target's part
+ *       (N1).
+ *   N4  a watch is freed when neither side has it and nothing is on its way: LOST says that the
+ *       notice will not arrive or that the target has forgotten one that was let go, RETURNED that
+ *       the second message could not be sent; who comes second frees it.
+ *   N5  a holder that ends lets go of all before its mailbox is buried, so that a notice which
+ *       reaches no holder was let go of.
+ *   N6  notices go out after the cleanup, by the ordinary way of messages: what the dead actor sent
+ *       before comes before.
+ *
+ * A link is two watches, one each way. The one that asks brings the other along (peer).
+ *
+ * Rejected: a lock per actor (an exit would have to take it to learn that nobody watches, and an
+ * exit without watchers has no atomic operation to spare); one list at the holder only (a dead
+ * target would have to be searched for). */
+#ifndef JZX_ACTOR_WATCH_H
+#define JZX_ACTOR_WATCH_H
+
+#include "actor/message.h"
+
+#include "jzx/exit.h"
+
+enum jzx__watch_kind {
+    JZX__WATCH_MONITOR,
+    JZX__WATCH_LINK,
+    JZX__WATCH_CHILD, /* held by a supervisor */
+    JZX__WATCH_PARENT /* held by a child: its supervisor's end is its own */
+};
+
+/* The state word: a phase, and what has happened. */
+#define JZX__WATCH_PHASE 0x03u
+#define JZX__WATCH_ASKED 0x00u
+#define JZX__WATCH_LISTED 0x01u
+#define JZX__WATCH_FIRED 0x02u
+#define JZX__WATCH_LET_GO 0x04u
+#define JZX__WATCH_UNLINKED 0x08u /* with LET_GO: by jzx_unlink, not by the holder's end */
+#define JZX__WATCH_LOST 0x10u
+#define JZX__WATCH_RETURNED 0x20u
+
+struct jzx__watch {
+    /* The notice, a message from the target; before that, what asks the target to list it. */
+    _Alignas(JZX_CACHE_LINE) char block[2 * JZX_CACHE_LINE];
+
+    _Alignas(JZX_CACHE_LINE) struct jzx__node leave; /* the second message */
+    struct jzx__link at_target;                      /* the target's, from LISTED on */
+    struct jzx__link at_holder;                      /* the holder's */
+    jzx_actor_id holder;
+    _Atomic uint32_t state; /* Decides */
+    uint8_t kind;           /* enum jzx__watch_kind */
+    bool is_held;           /* in the holder's list; the holder's */
+
+    struct jzx__watch *peer; /* of a link that is ASKED: held by the target, of the holder's end */
+    struct jzx__cold *spare; /* of one that is ASKED: for a target that has none */
+    struct jzx__node *kept;  /* CHILD, FIRED: the user messages that its target had not handled */
+    struct jzx__node *kept_last;
+};
+
+#define JZX__WATCH_CLASS 2u
+_Static_assert(sizeof(struct jzx__watch) == (size_t)JZX__BLOCK_SIZE_MIN << JZX__WATCH_CLASS,
+               "fills its class: who takes the notice frees the record");
+_Static_assert(sizeof(struct jzx__message) + sizeof(jzx_exit_notice) == 2 * JZX_CACHE_LINE, "fits");
+
+static inline struct jzx__message *jzx__watch_message(struct jzx__watch *watch) {
+    return (void *)watch->block;
+}
+
+static inline jzx_exit_notice *jzx__watch_notice(struct jzx__watch *watch) {
+    return (void *)jzx__watch_message(watch)->payload;
+}
+
+/* A watch of which nobody knows; NULL without memory. */
+struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *me,
+                                     enum jzx__watch_kind kind, jzx_actor_id holder,
+                                     jzx_actor_id target);
+
+/* For one that nobody has (any more), its kept messages included. me may be NULL. */
+void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
+
+/* The holder's part of making it, in its turn. */
+void jzx__watch_hold(struct jzx__cold *holder, struct jzx__watch *watch);
+
+/* The target's part, by who may do it (N1). */
+void jzx__watch_list(struct jzx__cold *target, struct jzx__watch *watch);
+
+/* Undoes hold and create, for one that could not be asked for. */
+void jzx__watch_forget(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
+
+/* What is between an actor to come and the one that makes it; each may be NULL. Those that are to
+ * be told of its end, the first that of a supervisor or of a link; one of which it is to be told
+ * (listed by its target already); and the mail that a predecessor has not handled. */
+struct jzx__bonds {
+    struct jzx__watch *by;
+    struct jzx__watch *monitor;
+    struct jzx__watch *of;
+    struct jzx__node *mail; /* user messages, oldest first */
+    bool keeps_mail;        /* its own is to be kept for a successor */
+    bool is_child;          /* of a supervisor: stopped by that when the loop stops */
+};
+
+/* jzx_spawn with bonds. On an error they are as they were. me may be NULL. */
+jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
+                         const struct jzx__bonds *bonds, jzx_actor_id *id);
+
+/* The actor was not made: frees the watches, which their maker had held and listed. */
+void jzx__bonds_forget(struct jzx_loop *loop, struct jzx__worker *me,
+                       const struct jzx__bonds *bonds);
+
+/* Has it listed by its target, with its peer if it has one. On an error nothing has happened. */
+jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
+
+/* The holder wants to hear nothing any more (N3); flags: UNLINKED or 0. me may be NULL. */
+void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
+                       uint32_t flags);
+
+/* ---- for the mailbox and the turn; owner only ---- */
+
+static inline bool jzx__lane_is_watch(uint8_t lane) {
+    return lane == JZX__LANE_WATCH || lane == JZX__LANE_LEAVE;
+}
+
+/* One that asks, or a notice, came out of the inbox: the actor has a cold record from here on. */
+void jzx__watch_take_spare(struct jzx__actor *actor, struct jzx__node *node);
+
+enum jzx__look {
+    JZX__LOOK_HANDLE, /* it is a message for the behaviour */
+    JZX__LOOK_GONE,   /* it is not in the list any more: look at the next */
+    JZX__LOOK_ENDED   /* the actor has ended by it */
+};
+
+/* A node of theirs is at the head of the private list. */
+enum jzx__look jzx__watch_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__node *node);
+
+/* A node of theirs will reach no actor any more. ending: why its actor has ended, if that is
+ * known. */
+void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
+                     const struct jzx__ending *ending);
+
+/* ---- for the end of an actor ---- */
+
+/* Lets go of all that it holds (N5). */
+void jzx__watches_let_go(struct jzx__worker *me, struct jzx__cold *cold);
+
+/* Puts the messages that a supervisor is to have with the notice aside, and returns the rest. */
+struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
+                                    uint32_t generation);
+
+/* Tells all that watch it (N6), its supervisor last. */
+void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
+                       const struct jzx__ending *ending);
+
+#endif
