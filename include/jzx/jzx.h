@@ -14,6 +14,7 @@
 #include "jzx/loop.h"
 #include "jzx/message.h"
 #include "jzx/observe.h"
+#include "jzx/supervisor.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
 #include "jzx/version.h"

@@ -53,22 +53,25 @@ struct jzx__cold {
     struct jzx__node *stash_last;
     uint32_t stash_count;
     uint32_t stash_cap;
-    struct jzx__list timers;    /* see timer.h */
-    struct jzx__list keyed;     /* those with a key, and the receive timeout */
-    struct jzx__timer *receive; /* the receive timeout, or NULL */
-    uint64_t heard_ns;          /* when the last message that counts for it was handled */
-    bool hears;                 /* one that counts is being handled */
-    uint32_t looks;             /* nodes in the private list that are to be looked at */
-    bool accounts;              /* as the spawn options say */
-    bool traps_exits;           /* see watch.h, as what follows */
-    bool keeps_mail;            /* its supervisor gets what it has not handled */
-    bool is_child;              /* it has one, which stops it when the loop stops */
-    struct jzx__list watchers;  /* who is to hear of its end */
-    struct jzx__list watches;   /* whose end it is to hear of */
-    struct jzx__arena *arena;   /* of jzx_alloc, or NULL; the turn's, as what follows */
-    struct jzx__member *groups; /* that it has joined */
-    struct jzx__ask *asks;      /* that wait for their answer */
-    uint64_t steps;             /* account, as what follows */
+    struct jzx__list timers;           /* see timer.h */
+    struct jzx__list keyed;            /* those with a key, and the receive timeout */
+    struct jzx__timer *receive;        /* the receive timeout, or NULL */
+    uint64_t heard_ns;                 /* when the last message that counts for it was handled */
+    bool hears;                        /* one that counts is being handled */
+    uint32_t looks;                    /* nodes in the private list that are to be looked at */
+    bool accounts;                     /* as the spawn options say */
+    bool traps_exits;                  /* see watch.h, as what follows */
+    bool keeps_mail;                   /* its supervisor gets what it has not handled */
+    bool is_child;                     /* it has one, which stops it when the loop stops */
+    bool is_super;                     /* it is one: who wants it to end gets stop_note handled */
+    struct jzx__message *stop_note;    /* of a supervisor, until it was needed */
+    struct jzx__message *started_note; /* of a child, until its init is through */
+    struct jzx__list watchers;         /* who is to hear of its end */
+    struct jzx__list watches;          /* whose end it is to hear of */
+    struct jzx__arena *arena;          /* of jzx_alloc, or NULL; the turn's, as what follows */
+    struct jzx__member *groups;        /* that it has joined */
+    struct jzx__ask *asks;             /* that wait for their answer */
+    uint64_t steps;                    /* account, as what follows */
     uint64_t started_ns;
     jzx_actor_id parent;
     char name[JZX_NAME_MAX + 1]; /* dumps on other threads read it, too */
@@ -182,6 +185,11 @@ static inline bool jzx__actor_give_cold(struct jzx__actor *actor, struct jzx__co
     return true;
 }
 
+static inline bool jzx__actor_is_super(const struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    return cold != NULL && cold->is_super;
+}
+
 /* NULL if it has none. */
 static inline const char *jzx__actor_name(const struct jzx__actor *actor) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);
@@ -219,6 +227,11 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat);
 
 /* Emits the start event if it is still due, so that no other event of the actor comes before it. */
 void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor);
+
+/* Its init is through: tells its supervisor, if it has one, once. A supervisor does it itself. me
+ * may be NULL. */
+void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *actor);
 
 /* Ends a living actor of mine (R12): see exit.c. text may be NULL. */
 void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason,

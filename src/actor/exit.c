@@ -148,6 +148,14 @@ static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,
     jzx__loop_emit(loop, &event);
 }
 
+/* Those that were not needed. */
+static void free_notes(struct jzx__worker *me, struct jzx__cold *cold) {
+    if (cold->stop_note != NULL)
+        jzx__message_destroy(jzx__loop_of(me), me, cold->stop_note);
+    if (cold->started_note != NULL)
+        jzx__message_destroy(jzx__loop_of(me), me, cold->started_note);
+}
+
 /* Everything that the end of an ordinary actor, which nobody watches, does not need. */
 static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
                                        struct jzx__node *inbox, uint32_t fulls,
@@ -162,6 +170,7 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
     if (failed)
         jzx__counter_add(&me->counters.failed, 1);
     if (cold != NULL) {
+        free_notes(me, cold);
         jzx__watches_fire(me, cold, ending);
         jzx__actor_set_cold(actor, NULL);
         jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);

@@ -231,10 +231,15 @@ static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, j
     be_watched(cold, bonds->monitor, id);
     cold->keeps_mail = bonds->keeps_mail;
     cold->is_child = bonds->is_child;
+    cold->is_super = bonds->is_super;
+    cold->stop_note = bonds->stop_note;
+    cold->started_note = bonds->started_note;
     if (bonds->of != NULL) {
         bonds->of->holder = id;
         jzx__watch_hold(cold, bonds->of);
     }
+    if (bonds->before != NULL)
+        bonds->before(bonds->before_arg, id);
 }
 
 /* bonds may be NULL. */

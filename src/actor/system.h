@@ -29,11 +29,20 @@ struct jzx__actor_worker {
     uint64_t refs; /* of monitors that were made on it */
 };
 
+/* The supervisors of a loop, by the slot of their actor; see super/super.h. */
+#define JZX__SUPER_BUCKETS 64u
+struct jzx__supers {
+    struct jzx__lock lock;
+    struct jzx__list buckets[JZX__SUPER_BUCKETS];
+};
+
 struct jzx_loop {
     struct jzx__table table;
     struct jzx__sched sched;
     struct jzx__timer_pool timer_pool;
     struct jzx__observer observer;
+    struct jzx__supers supers;
+    _Atomic uint32_t escalated; /* 1 when a supervisor at the top has given up */
     uint32_t default_mailbox_cap;
     _Atomic uint64_t refs; /* of monitors that were made without a worker */
 

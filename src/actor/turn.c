@@ -68,6 +68,8 @@ static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err 
     }
     if (actor->task.status == JZX_ACTOR_INIT)
         actor->task.status = JZX_ACTOR_RUNNING;
+    if (JZX_UNLIKELY(jzx__actor_cold(actor) != NULL) && !jzx__actor_is_super(actor))
+        jzx__actor_tell_started(turn->ctx.loop, me, actor);
     return true;
 }
 
@@ -95,8 +97,9 @@ static enum fate start(struct jzx__worker *me, struct jzx__turn *turn) {
 
 /* Takes out of the state word what is answered now: the fulls and the wish to drain. The other
  * requests end the actor, and the word with it. */
-static uint64_t take_requests(struct jzx__task *task) {
-    const uint64_t answered = JZX__FULLS_MASK | JZX__WANT_DRAIN;
+static uint64_t take_requests(struct jzx__task *task, bool is_super) {
+    const uint64_t gentle = JZX__WANT_END & ~(uint64_t)JZX__WANT_KILL;
+    const uint64_t answered = JZX__FULLS_MASK | JZX__WANT_DRAIN | (is_super ? gentle : 0);
     /* relaxed: a first guess for the exchange below */
     uint64_t state = jzx__atomic_load_relaxed(&task->state);
     /* pairs with note_full and set_want: a count and bits are passed, nothing behind them */
@@ -105,19 +108,41 @@ static uint64_t take_requests(struct jzx__task *task) {
     return state;
 }
 
+static jzx_exit_reason reason_of_request(uint64_t state) {
+    return state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
+           : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
+           : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
+                                        : JZX_EXIT_NORMAL;
+}
+
+/* A supervisor is to end: it hears of it before all that waits, once, and first stops its
+ * children. */
+static void pass_on_stop(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__message *note = cold->stop_note;
+    if (note == NULL)
+        return;
+    cold->stop_note = NULL;
+    memcpy(note->payload, &reason, sizeof reason);
+    note->node.next = NULL;
+    jzx__counter_add(&me->counters.accepted, 1);
+    jzx__mailbox_put_first(actor, &note->node, &note->node);
+}
+
 /* What other threads asked for. False if the actor has ended. */
 static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
-    uint64_t state = take_requests(&actor->task);
+    bool is_super = jzx__actor_is_super(actor);
+    uint64_t state = take_requests(&actor->task, is_super);
     actor->task.care &= (uint8_t)~JZX__CARE_WANT;
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
+    if (is_super && (state & (JZX__WANT_END | JZX__WANT_DRAIN)) && !(state & JZX__WANT_KILL)) {
+        pass_on_stop(me, actor, reason_of_request(state));
+        return true;
+    }
     if (state & JZX__WANT_END) {
-        jzx_exit_reason reason = state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
-                                 : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
-                                 : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
-                                                              : JZX_EXIT_NORMAL;
-        jzx__actor_end(me, actor, reason, NULL);
+        jzx__actor_end(me, actor, reason_of_request(state), NULL);
         return false;
     }
     if (state & JZX__WANT_DRAIN)

@@ -435,3 +435,20 @@ void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
             jzx__watch_destroy(loop, me, watch); /* always: N5 */
     }
 }
+
+/* ---- children ---- */
+
+void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *actor) {
+    struct jzx__message *note = jzx__actor_cold(actor)->started_note;
+    if (note == NULL)
+        return;
+    jzx__actor_cold(actor)->started_note = NULL;
+    jzx_actor_id to;
+    memcpy(&to, note->payload, sizeof to);
+    note->sender = jzx__actor_id(actor);
+    note->node.generation = jzx_id_generation(to);
+    struct jzx__actor *supervisor = jzx__table_lookup(&loop->table, to);
+    if (supervisor == NULL || jzx__mailbox_deliver(loop, me, supervisor, note) != JZX_OK)
+        jzx__message_destroy(loop, me, note);
+}

@@ -109,6 +109,16 @@ struct jzx__bonds {
     struct jzx__node *mail; /* user messages, oldest first */
     bool keeps_mail;        /* its own is to be kept for a successor */
     bool is_child;          /* of a supervisor: stopped by that when the loop stops */
+    bool is_super;
+
+    /* Both are the actor's then: what a supervisor is told when somebody wants it to end, and what
+     * goes to the supervisor, whose id is its payload, when the actor's init is through. */
+    struct jzx__message *stop_note;
+    struct jzx__message *started_note;
+
+    /* May be NULL: is told the id when nothing can fail any more, before the actor begins. */
+    void (*before)(void *arg, jzx_actor_id id);
+    void *before_arg;
 };
 
 /* jzx_spawn with bonds. On an error they are as they were. me may be NULL. */

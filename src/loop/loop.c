@@ -130,6 +130,9 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     for (uint32_t i = 0; i < filled.workers; i++)
         jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, filled.workers);
     loop->default_mailbox_cap = filled.default_mailbox_cap;
+    jzx__lock_init(&loop->supers.lock);
+    for (uint32_t i = 0; i < JZX__SUPER_BUCKETS; i++)
+        jzx__list_init(&loop->supers.buckets[i]);
     return loop;
 }
 
@@ -263,6 +266,12 @@ static void settle_timers(struct jzx_loop *loop, struct jzx__seat *seat) {
     }
 }
 
+/* True if a supervisor at the top has given up, and so stopped the loop. */
+static bool was_escalated(const struct jzx_loop *loop) {
+    /* relaxed: written before the stop, which was seen */
+    return jzx__atomic_load_relaxed(&loop->escalated) != 0;
+}
+
 jzx_err jzx_loop_run(jzx_loop *loop) {
     struct jzx__drive drive;
     jzx_err err = begin(loop, &drive);
@@ -278,6 +287,8 @@ jzx_err jzx_loop_run(jzx_loop *loop) {
     settle_timers(loop, drive.seat);
     jzx__crew_sit(drive.seat, drive.me, true);
     finish(loop, &drive);
+    if (was_escalated(loop))
+        return JZX_ERR_ESCALATED;
     return ran ? JZX_OK : JZX_ERR_NO_MEMORY;
 }
 
@@ -300,7 +311,7 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
             break;
     }
     finish(loop, &drive);
-    return JZX_OK;
+    return was_escalated(loop) ? JZX_ERR_ESCALATED : JZX_OK;
 }
 
 /* ---- for the host ---- */
@@ -400,6 +411,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;
     jzx__table_deinit(&loop->table);
+    jzx__lock_deinit(&loop->supers.lock);
     deinit_timers(loop, loop->sched.worker_count);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));

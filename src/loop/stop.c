@@ -38,8 +38,9 @@ static bool deadline_has_passed(const struct jzx_loop *loop) {
 /* After the deadline nobody is asked: worker 0 is about to report and end all that live. */
 void jzx__loop_ask_to_end(struct jzx__worker *me, struct jzx__task *task) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    if (deadline_has_passed(loop))
-        return;
+    const struct jzx__cold *cold = jzx__actor_cold(jzx__actor_of(task));
+    if (deadline_has_passed(loop) || (cold != NULL && cold->is_child))
+        return; /* a child is stopped by its supervisor, when its turn comes */
     jzx__actor_request(loop, me, jzx__actor_id(jzx__actor_of(task)), JZX__WANT_DRAIN);
 }
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Supervisors: actors that start others, watch them, and start them again when they fail.
+ *
+ * A supervision tree is data. This one keeps two actors alive, gives up after five restarts in ten
+ * seconds, and then stops the loop, whose run returns JZX_ERR_ESCALATED:
+ *
+ *     static const jzx_child_spec children[] = {
+ *         {.name = "ingest", .behavior = ingest, .init = ingest_init},
+ *         {.name = "merge", .behavior = merge, .mode = JZX_TRANSIENT},
+ *     };
+ *     jzx_spawn_supervisor(loop, &JZX_SUPERVISOR_OPTS(.intensity = 5, .period_ms = 10000,
+ *                                                     JZX_CHILDREN(children)), &root);
+ *
+ * A restarted child is a new actor: new id, same name, same spec. The message that it failed on is
+ * lost; the rest of its mailbox too, unless its spec says keep_mailbox. Children start in order,
+ * each when the one before has finished its init, and stop in the reverse order.
+ * See docs/supervision.md. */
+#ifndef JZX_SUPERVISOR_H
+#define JZX_SUPERVISOR_H
+
+#include "jzx/actor.h"
+#include "jzx/api.h"
+#include "jzx/config.h"
+#include "jzx/error.h"
+#include "jzx/exit.h"
+#include "jzx/id.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whom the failure of one child concerns. */
+typedef enum jzx_strategy {
+    JZX_ONE_FOR_ONE = 0,  /* itself */
+    JZX_ONE_FOR_ALL = 1,  /* all: they are stopped, and all are started again */
+    JZX_REST_FOR_ONE = 2, /* itself and those that were started after it */
+    JZX_DYNAMIC = 3       /* itself; for many children that come and go (jzx_supervisor_add): one
+                           * that is not restarted is forgotten, and all stop at once */
+} jzx_strategy;
+
+/* Which ends of a child are failures. */
+typedef enum jzx_child_mode {
+    JZX_PERMANENT = 0, /* every one: it is to run for ever */
+    JZX_TRANSIENT = 1, /* all but JZX_EXIT_NORMAL and JZX_EXIT_SHUTDOWN: it has something to do */
+    JZX_TEMPORARY = 2  /* none */
+} jzx_child_mode;
+
+/* How long a restart waits. n is how often the child has failed in a row: 0, 1, 2, ... A child that
+ * ran for stable_ms begins anew. Nothing set: it does not wait. */
+typedef enum jzx_backoff_kind {
+    JZX_BACKOFF_DEFAULT = 0,    /* exponential if any field is set, else none */
+    JZX_BACKOFF_CONSTANT = 1,   /* initial_delay_ms + n * step_ms */
+    JZX_BACKOFF_EXPONENTIAL = 2 /* initial_delay_ms * factor^n */
+} jzx_backoff_kind;
+
+typedef struct jzx_backoff {
+    jzx_backoff_kind kind;
+    uint32_t initial_delay_ms; /* 0: 100 */
+    uint32_t step_ms;
+    uint32_t max_delay_ms; /* 0: 10,000 */
+    uint32_t jitter_ms;    /* up to so much is added or taken away, within 0 .. max_delay_ms */
+    double factor;         /* 0: 2; at least 1 */
+} jzx_backoff;
+
+typedef struct jzx_supervisor_opts jzx_supervisor_opts;
+
+/* A child. Everything is copied. Times: 0 is the default, JZX_UNLIMITED no limit; above INT32_MAX
+ * no other value is valid. */
+typedef struct jzx_child_spec {
+    const char *name;                      /* unique among its siblings; may be NULL */
+    const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
+                                            * NULL */
+    jzx_behavior_fn behavior;              /* this, */
+    const jzx_supervisor_opts *supervisor; /* or this: a supervisor below this one */
+    jzx_init_fn init;       /* sets up ctx->state; what is not JZX_OK is a failure. May be NULL */
+    jzx_cleanup_fn cleanup; /* may be NULL */
+    void *state;            /* what every incarnation begins with */
+    jzx_child_mode mode;
+    jzx_backoff backoff;
+    uint32_t shutdown_ms; /* how long it may take to stop before it is killed: 5,000, supervisors
+                           * unlimited; JZX_NONE: it is killed at once */
+    uint32_t start_ms;    /* how long its init may take before that is a failure: 10,000 */
+    uint32_t mailbox_cap; /* as of jzx_spawn_opts, as what follows */
+    uint32_t stash_cap;
+    jzx_on_full on_full;
+    uint16_t place;
+    uint8_t priority;
+    bool keep_mailbox; /* a restart goes on with the messages that wait, the stash first */
+    bool significant;  /* see auto_shutdown; not if it is permanent */
+} jzx_child_spec;
+
+/* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended that are
+ * not started again. */
+typedef enum jzx_auto_shutdown {
+    JZX_AUTO_SHUTDOWN_NEVER = 0,
+    JZX_AUTO_SHUTDOWN_ANY = 1, /* one that is significant */
+    JZX_AUTO_SHUTDOWN_ALL = 2  /* all that are significant */
+} jzx_auto_shutdown;
+
+struct jzx_supervisor_opts {
+    size_t size;      /* sizeof(jzx_supervisor_opts): set by JZX_SUPERVISOR_OPTS or ..._init */
+    const char *name; /* shown to observers; may be NULL */
+    jzx_strategy strategy;
+    jzx_auto_shutdown auto_shutdown;
+    uint32_t intensity; /* more restarts than this within period_ms, and it gives up: stops its
+                         * children and fails. 0: 3; JZX_NONE: it gives up at the first failure;
+                         * JZX_UNLIMITED: never. At most 65,535 */
+    uint32_t period_ms; /* 0: 5,000 */
+    uint32_t stable_ms; /* 0: 5,000 */
+    const jzx_child_spec *children; /* these three by JZX_CHILDREN */
+    size_t child_count;
+    size_t child_size; /* sizeof(jzx_child_spec) */
+};
+
+#define JZX_SUPERVISOR_OPTS(...)                                                                   \
+    ((jzx_supervisor_opts){.size = sizeof(jzx_supervisor_opts), __VA_ARGS__})
+
+/* For an array of specs. */
+#define JZX_CHILDREN(array)                                                                        \
+    .children = (array), .child_count = sizeof(array) / sizeof((array)[0]),                        \
+    .child_size = sizeof((array)[0])
+
+typedef enum jzx_child_state {
+    JZX_CHILD_STOPPED = 0,  /* was not started yet, or has ended and is not started again */
+    JZX_CHILD_STARTING = 1, /* its init runs */
+    JZX_CHILD_RUNNING = 2,
+    JZX_CHILD_STOPPING = 3, /* was asked to stop */
+    JZX_CHILD_WAITING = 4   /* has failed or was stopped, and will be started again */
+} jzx_child_state;
+
+/* What a child looks like now. */
+typedef struct jzx_child_info {
+    size_t size; /* sizeof(jzx_child_info): set by the caller before the call */
+    char name[JZX_NAME_MAX + 1];
+    jzx_actor_id id; /* JZX_NOBODY while it does not run */
+    jzx_child_state state;
+    uint32_t restarts;           /* in all */
+    uint32_t attempt;            /* failures in a row */
+    uint64_t delay_ns;           /* that the last restart waited */
+    jzx_exit_reason last_reason; /* why it ended last, as what follows; only if restarts != 0 or it
+                                  * is not running */
+    char last_text[JZX_EXIT_TEXT_MAX + 1];
+} jzx_child_info;
+
+typedef struct jzx_supervisor_info {
+    size_t size;     /* sizeof(jzx_supervisor_info): set by the caller before the call */
+    size_t children; /* that it knows */
+    size_t running;
+    size_t supervisors; /* of the children */
+    uint64_t restarts;
+    bool closing; /* it stops its children, and then ends */
+} jzx_supervisor_info;
+
+/* The answer to jzx_supervisor_add. */
+#define JZX_TAG_CHILD_ADDED 0xFFFF0004u
+typedef struct jzx_child_added {
+    jzx_actor_id supervisor;
+    jzx_actor_id child; /* JZX_NOBODY if it was not started */
+    jzx_err err;
+    char name[JZX_NAME_MAX + 1];
+} jzx_child_added;
+
+JZX_BEGIN_C
+
+JZX_API void jzx_supervisor_opts_init(jzx_supervisor_opts *opts);
+
+/* JZX_OK, or JZX_ERR_INVALID_ARG and the name of the first wrong field in *field (a static string;
+ * may be NULL; untouched on success): also in the supervisors below. */
+JZX_API jzx_err jzx_supervisor_check(const jzx_supervisor_opts *opts, const char **field);
+
+/* Makes a supervisor at the top of a tree: it starts its children in its first turn. When it gives
+ * up the loop stops, and run returns JZX_ERR_ESCALATED. Any thread.
+ * Ask it to stop with jzx_actor_stop: it first stops its children.
+ * JZX_ERR_INVALID_ARG (see jzx_supervisor_check; then nothing is started), JZX_ERR_NO_MEMORY,
+ * JZX_ERR_MAX_ACTORS, JZX_ERR_LOOP_CLOSED. */
+JZX_API jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts,
+                                     jzx_actor_id *id);
+
+/* The calls below may be made on any thread. JZX_ERR_NO_SUCH_ACTOR: there is no such supervisor, or
+ * no such child; JZX_ERR_INVALID_ARG. */
+
+/* The id of a child that runs or starts; JZX_ERR_NO_SUCH_ACTOR also while it does not. */
+JZX_API jzx_err jzx_supervisor_child(jzx_loop *loop, jzx_actor_id supervisor, const char *name,
+                                     jzx_actor_id *id);
+
+/* The same by place: children are numbered from 0 in the order in which they start. */
+JZX_API jzx_err jzx_supervisor_child_id(jzx_loop *loop, jzx_actor_id supervisor, size_t index,
+                                        jzx_actor_id *id);
+
+JZX_API jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,
+                                        jzx_supervisor_info *info);
+JZX_API jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id supervisor, size_t index,
+                                          jzx_child_info *info);
+
+/* Asks it to add and start a child, behind all others. When its init is through, or it could not be
+ * started, actor reply_to (or JZX_NOBODY) gets one message JZX_TAG_CHILD_ADDED. The err in it:
+ * JZX_ERR_EXISTS if the name is taken, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
+ * jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure counted.
+ * Here: JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
+                                   const jzx_child_spec *spec, jzx_actor_id reply_to);
+
+/* Asks it to stop a child and forget it. */
+JZX_API jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const char *name);
+
+/* Asks it to stop a child, if it runs, and start it again at once; not counted as a failure. */
+JZX_API jzx_err jzx_supervisor_restart(jzx_loop *loop, jzx_actor_id supervisor, const char *name);
+
+JZX_END_C
+
+#endif

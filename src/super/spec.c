@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Checking and copying the specs of supervisors and their children. */
+#include "super/spec.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* ---- checking ---- */
+
+static bool is_time(uint32_t ms) {
+    return ms <= INT32_MAX || ms == JZX_UNLIMITED;
+}
+
+static bool is_name(const char *name) {
+    return name == NULL || strnlen(name, JZX_NAME_MAX + 1) <= JZX_NAME_MAX;
+}
+
+static const char *wrong_backoff(const jzx_backoff *backoff) {
+    if ((unsigned)backoff->kind > JZX_BACKOFF_EXPONENTIAL)
+        return "backoff.kind";
+    if (backoff->initial_delay_ms > INT32_MAX)
+        return "backoff.initial_delay_ms";
+    if (backoff->step_ms > INT32_MAX)
+        return "backoff.step_ms";
+    if (backoff->max_delay_ms > INT32_MAX)
+        return "backoff.max_delay_ms";
+    if (backoff->jitter_ms > INT32_MAX)
+        return "backoff.jitter_ms";
+    /* Also false for what is no number. */
+    if (!(backoff->factor == 0 || (backoff->factor >= 1 && backoff->factor <= 1e9)))
+        return "backoff.factor";
+    return NULL;
+}
+
+static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth);
+
+const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
+    if (!is_name(child->name) || (child->name != NULL && child->name[0] == '\0'))
+        return "name";
+    if (!is_name(child->registered) || (child->registered != NULL && child->registered[0] == '\0'))
+        return "registered";
+    if ((child->behavior == NULL) == (child->supervisor == NULL))
+        return child->behavior == NULL ? "behavior" : "supervisor";
+    if ((unsigned)child->mode > JZX_TEMPORARY)
+        return "mode";
+    if (!is_time(child->shutdown_ms) && child->shutdown_ms != JZX_NONE)
+        return "shutdown_ms";
+    if (!is_time(child->start_ms))
+        return "start_ms";
+    if (child->mailbox_cap > JZX_MAILBOX_CAP_MAX)
+        return "mailbox_cap";
+    if (child->stash_cap > JZX_MAILBOX_CAP_MAX && child->stash_cap != JZX_NONE)
+        return "stash_cap";
+    if ((unsigned)child->on_full > JZX_FULL_DROP_NEW)
+        return "on_full";
+    if (child->priority > JZX_PRIORITY_LOW)
+        return "priority";
+    if (child->significant && child->mode == JZX_PERMANENT)
+        return "significant";
+    const char *wrong = wrong_backoff(&child->backoff);
+    if (wrong == NULL && child->supervisor != NULL)
+        wrong =
+            depth >= JZX__SUPER_DEPTH_MAX ? "supervisor" : wrong_opts(child->supervisor, depth + 1);
+    return wrong;
+}
+
+static bool has_double(const jzx_supervisor_opts *opts, size_t index) {
+    const char *name = opts->children[index].name;
+    for (size_t i = 0; name != NULL && i < index; i++) {
+        if (opts->children[i].name != NULL && strcmp(opts->children[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth) {
+    if (opts == NULL || opts->size != sizeof *opts)
+        return "size";
+    if (!is_name(opts->name))
+        return "name";
+    if ((unsigned)opts->strategy > JZX_DYNAMIC)
+        return "strategy";
+    if ((unsigned)opts->auto_shutdown > JZX_AUTO_SHUTDOWN_ALL)
+        return "auto_shutdown";
+    if (opts->intensity > JZX__INTENSITY_MAX && opts->intensity != JZX_UNLIMITED &&
+        opts->intensity != JZX_NONE)
+        return "intensity";
+    if (!is_time(opts->period_ms))
+        return "period_ms";
+    if (!is_time(opts->stable_ms))
+        return "stable_ms";
+    if (opts->child_count == 0)
+        return NULL;
+    if (opts->children == NULL)
+        return "children";
+    if (opts->child_size != sizeof(jzx_child_spec))
+        return "child_size";
+    if (opts->child_count > SIZE_MAX / 4 / sizeof(jzx_child_spec))
+        return "child_count";
+    for (size_t i = 0; i < opts->child_count; i++) {
+        const char *wrong = jzx__spec_wrong_child(&opts->children[i], depth);
+        if (wrong != NULL || has_double(opts, i))
+            return wrong != NULL ? wrong : "name";
+    }
+    return NULL;
+}
+
+void jzx_supervisor_opts_init(jzx_supervisor_opts *opts) {
+    if (opts != NULL)
+        *opts = JZX_SUPERVISOR_OPTS();
+}
+
+jzx_err jzx_supervisor_check(const jzx_supervisor_opts *opts, const char **field) {
+    const char *wrong = wrong_opts(opts, 0);
+    if (wrong != NULL && field != NULL)
+        *field = wrong;
+    return wrong == NULL ? JZX_OK : JZX_ERR_INVALID_ARG;
+}
+
+/* ---- copying ---- */
+
+static void default_to(uint32_t *field, uint32_t value) {
+    if (*field == 0)
+        *field = value;
+}
+
+static void fill_backoff(jzx_backoff *backoff) {
+    bool is_set = backoff->initial_delay_ms != 0 || backoff->step_ms != 0 ||
+                  backoff->max_delay_ms != 0 || backoff->jitter_ms != 0 || backoff->factor != 0;
+    if (backoff->kind == JZX_BACKOFF_DEFAULT && !is_set)
+        return;
+    if (backoff->kind == JZX_BACKOFF_DEFAULT)
+        backoff->kind = JZX_BACKOFF_EXPONENTIAL;
+    default_to(&backoff->initial_delay_ms, 100);
+    default_to(&backoff->max_delay_ms, 10000);
+    if (backoff->factor == 0)
+        backoff->factor = 2;
+}
+
+static void fill_child(jzx_child_spec *child) {
+    fill_backoff(&child->backoff);
+    default_to(&child->shutdown_ms, child->supervisor != NULL ? JZX_UNLIMITED : 5000);
+    default_to(&child->start_ms, child->supervisor != NULL ? JZX_UNLIMITED : 10000);
+}
+
+static void fill_opts(jzx_supervisor_opts *opts) {
+    if (opts->intensity == JZX_NONE)
+        opts->intensity = 0;
+    else
+        default_to(&opts->intensity, 3);
+    default_to(&opts->period_ms, 5000);
+    default_to(&opts->stable_ms, 5000);
+}
+
+static size_t string_size(const char *string) {
+    return string == NULL ? 0 : strlen(string) + 1;
+}
+
+static size_t size_of(const jzx_supervisor_opts *opts) {
+    size_t size = sizeof(struct jzx__spec) + opts->child_count * sizeof(jzx_child_spec) +
+                  string_size(opts->name);
+    for (size_t i = 0; i < opts->child_count; i++)
+        size += string_size(opts->children[i].name) + string_size(opts->children[i].registered);
+    return size;
+}
+
+/* Copies a string to *room, behind which the next one goes. */
+static const char *copy_string(const char *string, char **room) {
+    if (string == NULL)
+        return NULL;
+    char *copy = *room;
+    size_t size = string_size(string);
+    memcpy(copy, string, size);
+    *room += size;
+    return copy;
+}
+
+static jzx_child_spec copy_child(const jzx_child_spec *child, char **room) {
+    jzx_child_spec copy = *child;
+    copy.name = copy_string(child->name, room);
+    copy.registered = copy_string(child->registered, room);
+    fill_child(&copy);
+    return copy;
+}
+
+struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_supervisor_opts *opts) {
+    size_t size = size_of(opts);
+    struct jzx__spec *spec = jzx__alloc(allocator, size);
+    if (spec == NULL)
+        return NULL;
+    char *room = (char *)&spec->children[opts->child_count];
+    spec->opts = *opts;
+    spec->opts.name = copy_string(opts->name, &room);
+    spec->opts.children = spec->children;
+    spec->opts.child_count = 0; /* so many are complete */
+    spec->size_bytes = size;
+    fill_opts(&spec->opts);
+    for (size_t i = 0; i < opts->child_count; i++) {
+        jzx_child_spec *child = &spec->children[i];
+        *child = copy_child(&opts->children[i], &room);
+        if (child->supervisor != NULL) {
+            const struct jzx__spec *below = jzx__spec_copy(allocator, child->supervisor);
+            if (below == NULL) {
+                jzx__spec_free(allocator, spec);
+                return NULL;
+            }
+            child->supervisor = &below->opts;
+        }
+        spec->opts.child_count++;
+    }
+    return spec;
+}
+
+void jzx__spec_free(const jzx_allocator *allocator, struct jzx__spec *spec) {
+    for (size_t i = 0; i < spec->opts.child_count; i++) {
+        const jzx_supervisor_opts *below = spec->children[i].supervisor;
+        if (below != NULL) /* it is the head of its copy */
+            jzx__spec_free(allocator, (struct jzx__spec *)(uintptr_t)below);
+    }
+    jzx__free(allocator, spec, spec->size_bytes);
+}
+
+/* ---- delays ---- */
+
+uint32_t jzx__backoff_delay_ms(const jzx_backoff *backoff, uint32_t n) {
+    double delay = backoff->initial_delay_ms;
+    double max = backoff->max_delay_ms;
+    switch (backoff->kind) {
+    case JZX_BACKOFF_DEFAULT: return 0;
+    case JZX_BACKOFF_CONSTANT: delay += (double)backoff->step_ms * n; break;
+    case JZX_BACKOFF_EXPONENTIAL:
+        for (uint32_t i = 0; i < n && delay < max && backoff->factor > 1; i++)
+            delay *= backoff->factor;
+        break;
+    }
+    return (uint32_t)(delay < max ? delay : max);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What supervisors are made from: checked, copied with all that it points to, and with its defaults
+ * filled in. */
+#ifndef JZX_SUPER_SPEC_H
+#define JZX_SUPER_SPEC_H
+
+#include "jzx/supervisor.h"
+
+/* How many supervisors may stand below one another. */
+#define JZX__SUPER_DEPTH_MAX 64u
+
+#define JZX__INTENSITY_MAX 65535u
+
+/* A copy in one block, strings included; each supervisor below is a block of its own. */
+struct jzx__spec {
+    jzx_supervisor_opts opts;
+    size_t size_bytes;
+    jzx_child_spec children[];
+};
+
+/* The first wrong field of a child, or NULL. */
+const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth);
+
+/* Of valid options. NULL without memory. */
+struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_supervisor_opts *opts);
+void jzx__spec_free(const jzx_allocator *allocator, struct jzx__spec *spec);
+
+/* How long the restart after n failures in a row waits, in ms, before jitter. */
+uint32_t jzx__backoff_delay_ms(const jzx_backoff *backoff, uint32_t n);
+
+#endif

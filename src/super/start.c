@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* How children and supervisors are made, and what is left of them when they have ended. */
+#include "super/start.h"
+
+#include "actor/mailbox.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* ---- children ---- */
+
+struct jzx__child *jzx__child_create(struct jzx__super *super, const jzx_child_spec *spec) {
+    struct jzx__child *child = jzx__alloc(&super->loop->sched.allocator, sizeof *child);
+    if (child == NULL)
+        return NULL;
+    *child = (struct jzx__child){.super = super, .spec = spec, .wanted = true};
+    jzx__lock_acquire(&super->loop->supers.lock);
+    child->number = super->next_number++;
+    jzx__list_push_back(&super->children, &child->link);
+    super->child_count++;
+    jzx__lock_release(&super->loop->supers.lock);
+    return child;
+}
+
+void jzx__child_destroy(struct jzx__child *child) {
+    const jzx_allocator *allocator = &child->super->loop->sched.allocator;
+    if (child->own_spec != NULL)
+        jzx__spec_free(allocator, child->own_spec);
+    jzx__free(allocator, child, sizeof *child);
+}
+
+/* A message of the runtime with so much payload, or NULL. */
+static struct jzx__message *create_note(struct jzx_loop *loop, struct jzx__worker *me, uint32_t tag,
+                                        size_t len) {
+    struct jzx__message *note = jzx__message_create(loop, me, len);
+    if (note == NULL)
+        return NULL;
+    note->node.weight = 0;
+    note->node.lane = JZX__LANE_RUNTIME;
+    note->sender = JZX_NOBODY;
+    note->tag = tag;
+    return note;
+}
+
+/* What tells the supervisor that the child's init is through. */
+static bool create_started_note(struct jzx__super_turn *turn, struct jzx__child *child,
+                                struct jzx__bonds *bonds) {
+    if (child->spec->init == NULL && child->spec->supervisor == NULL)
+        return true;
+    struct jzx__message *note = create_note(turn->super->loop, turn->own.me, JZX__TAG_CHILD_STARTED,
+                                            sizeof(jzx_actor_id) + sizeof child);
+    if (note == NULL)
+        return false;
+    memcpy(note->payload, &turn->super->id, sizeof turn->super->id);
+    memcpy(note->payload + sizeof(jzx_actor_id), &child, sizeof child);
+    bonds->started_note = note;
+    return true;
+}
+
+static void forget_bonds(struct jzx__super_turn *turn, const struct jzx__bonds *bonds) {
+    if (bonds->started_note != NULL)
+        jzx__message_destroy(turn->super->loop, turn->own.me, bonds->started_note);
+    jzx__bonds_forget(turn->super->loop, turn->own.me, bonds);
+}
+
+/* The supervisor hears of the child's end, and the child of the supervisor's. False without
+ * memory. */
+static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
+                         struct jzx__bonds *bonds) {
+    struct jzx__super *super = turn->super;
+    struct jzx__worker *me = turn->own.me;
+    *bonds = (struct jzx__bonds){
+        .mail = child->mail, .keeps_mail = child->spec->keep_mailbox, .is_child = true};
+    if (!jzx__own_ensure_cold(&turn->own) || !create_started_note(turn, child, bonds))
+        return false;
+    struct jzx__watch *by =
+        jzx__watch_create(super->loop, me, JZX__WATCH_CHILD, super->id, JZX_NOBODY);
+    struct jzx__watch *of =
+        jzx__watch_create(super->loop, me, JZX__WATCH_PARENT, JZX_NOBODY, super->id);
+    if (by != NULL) {
+        by->peer = (void *)child;
+        jzx__watch_hold(turn->own.cold, by);
+    }
+    if (of != NULL)
+        jzx__watch_list(turn->own.cold, of);
+    bonds->by = by;
+    bonds->of = of;
+    if (by != NULL && of != NULL)
+        return true;
+    forget_bonds(turn, bonds);
+    return false;
+}
+
+static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *spec,
+                           const struct jzx__bonds *bonds, jzx_actor_id *id) {
+    struct jzx_loop *loop = turn->super->loop;
+    if (spec->supervisor != NULL)
+        return jzx__super_spawn(loop, turn->own.me, spec->supervisor, spec->name, bonds, id);
+    const jzx_spawn_opts opts = {.size = sizeof opts,
+                                 .behavior = spec->behavior,
+                                 .state = spec->state,
+                                 .name = spec->name,
+                                 .init = spec->init,
+                                 .cleanup = spec->cleanup,
+                                 .mailbox_cap = spec->mailbox_cap,
+                                 .stash_cap = spec->stash_cap,
+                                 .on_full = spec->on_full,
+                                 .place = spec->place,
+                                 .priority = spec->priority};
+    return jzx__spawn_bound(loop, turn->own.me, &opts, bonds, id);
+}
+
+jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child) {
+    struct jzx__bonds bonds;
+    jzx_actor_id id = JZX_NOBODY;
+    if (!create_bonds(turn, child, &bonds))
+        return JZX_ERR_NO_MEMORY;
+    jzx_err err = spawn_child(turn, child->spec, &bonds, &id);
+    if (err != JZX_OK) {
+        forget_bonds(turn, &bonds);
+        return err;
+    }
+    child->mail = NULL;
+    child->started_ns = jzx_loop_now(turn->super->loop);
+    jzx__child_set(child, bonds.started_note != NULL ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
+    return JZX_OK;
+}
+
+/* ---- supervisors ---- */
+
+/* What is left of a supervisor whose children have ended, or end with it. */
+static void destroy(struct jzx__super *super) {
+    const jzx_allocator *allocator = &super->loop->sched.allocator;
+    struct jzx__link *link;
+    while ((link = jzx__list_pop_front(&super->children)) != NULL)
+        jzx__child_destroy(jzx__child_of(link));
+    if (super->failures != NULL)
+        jzx__free(allocator, super->failures,
+                  (super->spec->opts.intensity + 1) * sizeof *super->failures);
+    jzx__spec_free(allocator, super->spec);
+    jzx__free(allocator, super, sizeof *super);
+}
+
+static struct jzx__list *bucket_of(struct jzx_loop *loop, jzx_actor_id id) {
+    return &loop->supers.buckets[jzx_id_index(id) % JZX__SUPER_BUCKETS];
+}
+
+struct jzx__super *jzx__super_find(struct jzx_loop *loop, jzx_actor_id id) {
+    struct jzx__link *ring = &bucket_of(loop, id)->ring;
+    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
+        struct jzx__super *super = JZX_CONTAINER_OF(link, struct jzx__super, link);
+        if (super->id == id)
+            return super;
+    }
+    return NULL;
+}
+
+/* The mail of children that wait, and the answers that they owe. */
+static void drop_children(struct jzx__super *super, struct jzx__worker *me) {
+    struct jzx__link *ring = &super->children.ring;
+    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
+        struct jzx__child *child = jzx__child_of(link);
+        while (child->mail != NULL) {
+            struct jzx__node *node = child->mail;
+            child->mail = node->next;
+            jzx__message_bury(super->loop, me, jzx__message_of(node), child->last_id,
+                              child->spec->name);
+        }
+        jzx__command_answer(super->loop, me, child->answer, super->id, child, JZX_ERR_LOOP_CLOSED);
+        child->answer = NULL;
+    }
+}
+
+/* Those of its children that live hear of its end by their bond. */
+static void clean_up(jzx_context *ctx, jzx_exit_reason reason) {
+    struct jzx__super *super = ctx->state;
+    struct jzx__visit visit;
+    (void)reason;
+    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__list_remove(&super->link);
+    jzx__lock_release(&super->loop->supers.lock);
+    struct jzx__worker *me = jzx__loop_visit(super->loop, &visit);
+    drop_children(super, me);
+    jzx__visit_end(&visit);
+    destroy(super);
+}
+
+/* With all its children, none started; NULL without memory. */
+static struct jzx__super *create(struct jzx_loop *loop, const jzx_supervisor_opts *opts) {
+    const jzx_allocator *allocator = &loop->sched.allocator;
+    struct jzx__super *super = jzx__alloc(allocator, sizeof *super);
+    if (super == NULL)
+        return NULL;
+    *super = (struct jzx__super){.loop = loop, .spec = jzx__spec_copy(allocator, opts)};
+    if (super->spec == NULL) {
+        jzx__free(allocator, super, sizeof *super);
+        return NULL;
+    }
+    jzx__list_init(&super->children);
+    uint32_t intensity = super->spec->opts.intensity;
+    if (intensity != JZX_UNLIMITED) {
+        size_t size = (intensity + 1) * sizeof *super->failures;
+        super->failures = jzx__alloc(allocator, size);
+        if (super->failures != NULL)
+            memset(super->failures, 0, size);
+    }
+    bool complete = intensity == JZX_UNLIMITED || super->failures != NULL;
+    for (size_t i = 0; complete && i < super->spec->opts.child_count; i++)
+        complete = jzx__child_create(super, &super->spec->children[i]) != NULL;
+    if (!complete) {
+        destroy(super);
+        return NULL;
+    }
+    return super;
+}
+
+/* Before it begins, perhaps on another thread: from here on it is found. */
+static void publish(void *arg, jzx_actor_id id) {
+    struct jzx__super *super = arg;
+    super->id = id;
+    jzx__rng_init(&super->rng, id);
+    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__list_push_back(bucket_of(super->loop, id), &super->link);
+    jzx__lock_release(&super->loop->supers.lock);
+}
+
+jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
+                         const jzx_supervisor_opts *opts, const char *name,
+                         const struct jzx__bonds *bonds, jzx_actor_id *id) {
+    struct jzx__super *super = create(loop, opts);
+    struct jzx__message *note = create_note(loop, me, JZX__TAG_SUPER_STOP, sizeof(jzx_exit_reason));
+    jzx_err err = JZX_ERR_NO_MEMORY;
+    jzx_actor_id made = JZX_NOBODY;
+    if (super != NULL && note != NULL) {
+        struct jzx__bonds all = bonds == NULL ? (struct jzx__bonds){0} : *bonds;
+        const jzx_spawn_opts spawn = {.size = sizeof spawn,
+                                      .behavior = jzx__supervise,
+                                      .state = super,
+                                      .name = name,
+                                      .init = jzx__super_init,
+                                      .cleanup = clean_up};
+        all.is_super = true;
+        all.stop_note = note;
+        super->is_top = bonds == NULL;
+        all.before = publish;
+        all.before_arg = super;
+        err = jzx__spawn_bound(loop, me, &spawn, &all, &made);
+    }
+    if (err == JZX_OK) {
+        if (id != NULL)
+            *id = made;
+        return JZX_OK;
+    }
+    if (note != NULL)
+        jzx__message_destroy(loop, me, note);
+    if (super != NULL)
+        destroy(super);
+    return err;
+}

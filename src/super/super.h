@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Supervisors: what one knows of itself and of its children.
+ *
+ * A supervisor is an actor whose behaviour (supervise.c) works off what happens: a child has ended,
+ * has finished its init, a time is over, somebody asks for something. What takes several steps is a
+ * **plan**: first stop some children, the last one first, then wait, then start them in order. The
+ * first start is a plan that stops nobody; closing is one that starts nobody.
+ *
+ *   U1  a child has an actor exactly in the states STARTING, RUNNING and STOPPING, and then exactly
+ *       one notice of its end will come.
+ *   U2  only the supervisor's turn changes its children. Others read them under the lock of the
+ *       loop's supervisors, under which id, state and the list are changed.
+ *   U3  children[from], and all behind it, are the concern of a plan; the others go on.
+ *   U4  a supervisor gives up at most once: from then on it is closing, and starts nobody.
+ *   U5  at most one timer of a child is set, for what it waits for: its init, its end, its restart.
+ *
+ * Under the lock no user code runs: starting a child, which tells the observer, is outside. */
+#ifndef JZX_SUPER_SUPER_H
+#define JZX_SUPER_SUPER_H
+
+#include "actor/own.h"
+#include "actor/watch.h"
+#include "base/rng.h"
+#include "super/spec.h"
+
+#include "jzx/timer.h"
+
+/* Tags of a supervisor's own messages; the first is actor/message.h's. */
+#define JZX__TAG_CHILD_STARTED 0xFFFF0005u
+#define JZX__TAG_CHILD_TIME 0xFFFF0006u /* what the child waits for did not come in time, or has */
+#define JZX__TAG_PLAN_TIME 0xFFFF0007u  /* the plan's delay is over */
+#define JZX__TAG_SUPER_STOP 0xFFFF0008u /* somebody wants it to end: the reason */
+#define JZX__TAG_COMMAND 0xFFFF0009u    /* struct jzx__command */
+
+struct jzx__child {
+    struct jzx__link link; /* in start order */
+    struct jzx__super *super;
+    const jzx_child_spec *spec;
+    struct jzx__spec *own_spec; /* of one that was added; else NULL */
+    uint64_t number;            /* grows in start order */
+    jzx_actor_id id;
+    jzx_child_state state;
+    bool wanted;          /* it is to run: a plan that comes past starts it */
+    bool forgotten;       /* it is removed when it has ended */
+    bool by_hand;         /* it is stopped to be started again: no failure */
+    jzx_actor_id last_id; /* of the incarnation before, or JZX_NOBODY */
+    uint32_t restarts;
+    uint32_t attempt;
+    uint64_t delay_ns;
+    uint64_t started_ns;
+    jzx_timer_id timer;          /* U5 */
+    struct jzx__node *mail;      /* that it gets when it is started again */
+    struct jzx__message *answer; /* to jzx_supervisor_add; sent once */
+    jzx_exit_reason last_reason;
+    char last_text[JZX_EXIT_TEXT_MAX + 1];
+};
+
+enum jzx__plan_stage { JZX__PLAN_NONE, JZX__PLAN_STOP, JZX__PLAN_DELAY, JZX__PLAN_START };
+
+struct jzx__super {
+    struct jzx__link link; /* among those of the loop */
+    struct jzx_loop *loop;
+    jzx_actor_id id;
+    bool is_top;
+    struct jzx__spec *spec;
+    struct jzx__list children;
+    size_t child_count;
+    uint64_t next_number;
+
+    enum jzx__plan_stage stage;
+    uint64_t from; /* U3: the number of the first child that it concerns */
+    uint64_t plan_delay_ms;
+    jzx_timer_id plan_timer;
+    bool has_started; /* the first plan is through */
+    bool closing;     /* U4 */
+    bool escalates;
+    jzx_exit_reason end_reason;
+    char end_text[JZX_EXIT_TEXT_MAX + 1];
+
+    uint64_t restarts;
+    uint64_t *failures; /* when they were: a ring of intensity + 1; NULL: they do not count */
+    uint32_t failure_next;
+    struct jzx__rng rng;
+};
+
+static inline struct jzx__child *jzx__child_of(struct jzx__link *link) {
+    return JZX_CONTAINER_OF(link, struct jzx__child, link);
+}
+
+static inline bool jzx__child_has_actor(const struct jzx__child *child) {
+    return child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_RUNNING ||
+           child->state == JZX_CHILD_STOPPING;
+}
+
+static inline const char *jzx__child_name(const struct jzx__child *child) {
+    return child->spec->name == NULL ? "" : child->spec->name;
+}
+
+/* What somebody asks of a supervisor; frees itself if it is not carried out. */
+enum jzx__command_kind { JZX__COMMAND_ADD, JZX__COMMAND_REMOVE, JZX__COMMAND_RESTART };
+
+struct jzx__command {
+    enum jzx__command_kind kind;
+    struct jzx_loop *loop;
+    jzx_actor_id supervisor;
+    char name[JZX_NAME_MAX + 1];
+    struct jzx__spec *spec;      /* ADD: with one child */
+    struct jzx__message *answer; /* ADD: or NULL. Its sender is whom it is for */
+};
+
+/* Sends the answer of an ADD, which is gone then. NULL is fine. */
+void jzx__command_answer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *answer,
+                         jzx_actor_id supervisor, const struct jzx__child *child, jzx_err err);
+
+/* A child of a spec that outlives it; NULL without memory. */
+struct jzx__child *jzx__child_create(struct jzx__super *super, const jzx_child_spec *spec);
+
+/* Makes a supervisor. bonds (may be NULL) are those with the one above, name what observers see. */
+jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
+                         const jzx_supervisor_opts *opts, const char *name,
+                         const struct jzx__bonds *bonds, jzx_actor_id *id);
+
+/* The behaviour and its init. */
+jzx_behavior_result jzx__supervise(jzx_context *ctx, const jzx_message *msg);
+jzx_err jzx__super_init(jzx_context *ctx);
+
+/* The supervisor with that id, or NULL. Under the lock. */
+struct jzx__super *jzx__super_find(struct jzx_loop *loop, jzx_actor_id id);
+
+/* For a dump: the tree, line by line. */
+typedef void (*jzx__tree_fn)(void *ctx, const char *text);
+void jzx__supers_print(struct jzx_loop *loop, jzx__tree_fn line, void *ctx);
+
+#endif

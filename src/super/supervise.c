@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT */
+/* The behaviour of a supervisor: one event at a time, and then the next step of its plan. */
+#include "super/super.h"
+
+#include "actor/mailbox.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "super/start.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A child that could not be started for want of memory or slots is not tried again before. */
+#define RETRY_MS 10u
+
+/* ---- small things ---- */
+
+void jzx__child_set(struct jzx__child *child, jzx_child_state state, jzx_actor_id id) {
+    struct jzx__supers *supers = &child->super->loop->supers;
+    jzx__lock_acquire(&supers->lock); /* U2 */
+    child->state = state;
+    child->id = id;
+    jzx__lock_release(&supers->lock);
+}
+
+/* False without memory. child is NULL for the plan's. */
+static bool start_timer(struct jzx__super_turn *turn, struct jzx__child *child, uint32_t tag,
+                        uint64_t delay_ms, jzx_timer_id *id) {
+    struct jzx_loop *loop = turn->super->loop;
+    struct jzx__timer_spec spec = {.to = turn->super->id,
+                                   .from = turn->super->id,
+                                   .data = &child,
+                                   .len = sizeof child,
+                                   .tag = tag,
+                                   .mode = JZX__TIMER_ONCE,
+                                   .delay_ns = JZX_MS(delay_ms)};
+    struct jzx__timer *timer = jzx__timer_make(loop, turn->own.me, &spec);
+    if (timer == NULL)
+        return false;
+    if (turn->own.me != NULL)
+        return jzx__timer_launch(loop, turn->own.me, timer, id) == JZX_OK;
+    *id = jzx__timer_id_of(timer);
+    return jzx__timer_request(turn->own.turn, timer);
+}
+
+static void cancel_timer(struct jzx__super_turn *turn, jzx_timer_id *id) {
+    if (*id != JZX_NO_TIMER)
+        jzx__timer_cancel(turn->super->loop, turn->own.me, *id);
+    *id = JZX_NO_TIMER;
+}
+
+static void request(struct jzx__super_turn *turn, struct jzx__child *child, uint32_t want) {
+    /* If it is gone already, its notice is on its way (U1). */
+    (void)jzx__actor_request(turn->super->loop, turn->own.me, child->id, want);
+}
+
+static void drop_mail(struct jzx__super_turn *turn, struct jzx__child *child) {
+    while (child->mail != NULL) {
+        struct jzx__node *node = child->mail;
+        child->mail = node->next;
+        jzx__message_bury(turn->super->loop, turn->own.me, jzx__message_of(node), child->last_id,
+                          child->spec->name);
+    }
+}
+
+static void answer(struct jzx__super_turn *turn, struct jzx__child *child, jzx_err err) {
+    struct jzx__message *message = child->answer;
+    child->answer = NULL;
+    jzx__command_answer(turn->super->loop, turn->own.me, message, turn->super->id, child, err);
+}
+
+/* Removes a child that has no actor. */
+static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
+    struct jzx__super *super = turn->super;
+    cancel_timer(turn, &child->timer);
+    drop_mail(turn, child);
+    answer(turn, child, JZX_ERR_UNKNOWN);
+    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__list_remove(&child->link);
+    super->child_count--;
+    jzx__lock_release(&super->loop->supers.lock);
+    jzx__child_destroy(child);
+}
+
+/* ---- closing (U4) ---- */
+
+static void close_with(struct jzx__super_turn *turn, jzx_exit_reason reason, const char *text) {
+    struct jzx__super *super = turn->super;
+    if (super->closing)
+        return;
+    jzx__lock_acquire(&super->loop->supers.lock);
+    super->closing = true;
+    jzx__lock_release(&super->loop->supers.lock);
+    super->end_reason = reason;
+    snprintf(super->end_text, sizeof super->end_text, "%s", text);
+    cancel_timer(turn, &super->plan_timer);
+    super->stage = JZX__PLAN_STOP;
+    super->from = 0;
+}
+
+/* It cannot help itself any more: whoever supervises it may. */
+static void give_up(struct jzx__super_turn *turn, const struct jzx__child *child,
+                    const char *what) {
+    struct jzx__super *super = turn->super;
+    char text[JZX_EXIT_TEXT_MAX + 1];
+    if (super->closing)
+        return;
+    snprintf(text, sizeof text, "child %s %s: %.40s", jzx__child_name(child), what,
+             child->last_text[0] != '\0' ? child->last_text : jzx_exit_name(child->last_reason));
+    close_with(turn, JZX_EXIT_FAIL, text);
+    super->escalates = true;
+    jzx__log(&super->loop->sched.log, JZX_LOG_ERROR, "supervisor %u.%u %s gives up: %s",
+             jzx_id_index(super->id), jzx_id_generation(super->id),
+             super->spec->opts.name == NULL ? "" : super->spec->opts.name, text);
+    jzx_event event = {.kind = JZX_EVENT_SUPERVISOR_ESCALATE,
+                       .actor = super->id,
+                       .name = super->spec->opts.name,
+                       .reason = child->last_reason,
+                       .detail = text};
+    jzx__loop_emit(super->loop, &event);
+}
+
+/* ---- failures ---- */
+
+/* Notes a failure. True if there were more than the intensity within the period. */
+static bool too_many(struct jzx__super *super) {
+    const jzx_supervisor_opts *opts = &super->spec->opts;
+    if (super->failures == NULL)
+        return false;
+    /* The ring holds one more than is allowed: what is overwritten next is the oldest of them. */
+    uint64_t now = jzx_loop_now(super->loop) + 1; /* 0 means that there was none */
+    super->failures[super->failure_next] = now;
+    super->failure_next = (super->failure_next + 1) % (opts->intensity + 1);
+    uint64_t oldest = super->failures[super->failure_next];
+    return oldest != 0 &&
+           (opts->period_ms == JZX_UNLIMITED || now - oldest <= JZX_MS(opts->period_ms));
+}
+
+static uint64_t delay_of(struct jzx__super *super, const struct jzx__child *child) {
+    const jzx_backoff *backoff = &child->spec->backoff;
+    int64_t delay = jzx__backoff_delay_ms(backoff, child->attempt);
+    if (backoff->jitter_ms != 0) {
+        delay += jzx__rng_below(&super->rng, 2 * backoff->jitter_ms + 1);
+        delay -= backoff->jitter_ms;
+    }
+    return delay < 0                                ? 0
+           : delay > (int64_t)backoff->max_delay_ms ? backoff->max_delay_ms
+                                                    : (uint64_t)delay;
+}
+
+static bool is_alone(const struct jzx__super *super) {
+    return super->spec->opts.strategy == JZX_ONE_FOR_ONE ||
+           super->spec->opts.strategy == JZX_DYNAMIC;
+}
+
+static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child);
+
+/* The others that are concerned are stopped, and then all are started again. */
+static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *child,
+                         uint64_t delay_ms) {
+    struct jzx__super *super = turn->super;
+    uint64_t from = super->spec->opts.strategy == JZX_ONE_FOR_ALL ? 0 : child->number;
+    if (super->stage == JZX__PLAN_NONE || from < super->from)
+        super->from = from;
+    cancel_timer(turn, &super->plan_timer);
+    super->plan_delay_ms = delay_ms;
+    super->stage = JZX__PLAN_STOP;
+}
+
+/* A child has ended that was to run, or could not be started: least_ms is how long to wait at
+ * least. */
+static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ms) {
+    struct jzx__super *super = turn->super;
+    const jzx_supervisor_opts *opts = &super->spec->opts;
+    if (!super->has_started) {
+        give_up(turn, child, "did not start");
+        return;
+    }
+    if (opts->stable_ms != JZX_UNLIMITED && child->started_ns != 0 &&
+        jzx_loop_now(super->loop) - child->started_ns >= JZX_MS(opts->stable_ms))
+        child->attempt = 0;
+    uint64_t delay_ms = delay_of(super, child);
+    child->attempt++;
+    child->started_ns = 0;
+    if (too_many(super)) {
+        give_up(turn, child, "failed too often");
+        return;
+    }
+    if (delay_ms < least_ms)
+        delay_ms = least_ms;
+    child->delay_ns = JZX_MS(delay_ms);
+    jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
+    if (!is_alone(super))
+        plan_restart(turn, child, delay_ms);
+    else if (delay_ms == 0)
+        restart_alone(turn, child);
+    else if (!start_timer(turn, child, JZX__TAG_CHILD_TIME, delay_ms, &child->timer))
+        give_up(turn, child, "cannot be started again without memory");
+}
+
+/* ---- starting ---- */
+
+/* A restart that has happened, for those who watch. */
+static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
+    struct jzx__super *super = turn->super;
+    child->restarts++;
+    super->restarts++;
+    jzx__log(&super->loop->sched.log, JZX_LOG_INFO,
+             "supervisor %u.%u starts %s again as %u.%u: attempt %u after %llu ms, was %s %s",
+             jzx_id_index(super->id), jzx_id_generation(super->id), jzx__child_name(child),
+             jzx_id_index(child->id), jzx_id_generation(child->id), child->attempt,
+             (unsigned long long)(child->delay_ns / 1000000u), jzx_exit_name(child->last_reason),
+             child->last_text);
+    jzx_event event = {.kind = JZX_EVENT_ACTOR_RESTART,
+                       .actor = child->id,
+                       .name = child->spec->name,
+                       .reason = child->last_reason,
+                       .attempt = child->attempt,
+                       .elapsed_ns = child->delay_ns,
+                       .detail = child->last_text};
+    jzx__loop_emit(super->loop, &event);
+}
+
+/* False if it could not be started: that was a failure, and is dealt with. */
+static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
+    bool again = child->last_id != JZX_NOBODY;
+    cancel_timer(turn, &child->timer);
+    jzx_err err = jzx__child_start(turn, child);
+    if (err != JZX_OK) {
+        child->last_reason = JZX_EXIT_FAIL;
+        snprintf(child->last_text, sizeof child->last_text, "%s", jzx_err_name(err));
+        if (child->answer != NULL) {
+            answer(turn, child, err);
+            forget(turn, child);
+        } else {
+            fail(turn, child, RETRY_MS);
+        }
+        return false;
+    }
+    uint32_t start_ms = child->spec->start_ms;
+    if (child->state == JZX_CHILD_STARTING && start_ms != JZX_UNLIMITED)
+        (void)start_timer(turn, child, JZX__TAG_CHILD_TIME, start_ms, &child->timer);
+    if (again)
+        tell_restart(turn, child);
+    if (child->state == JZX_CHILD_RUNNING)
+        answer(turn, child, JZX_OK);
+    return true;
+}
+
+static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child) {
+    if (!turn->super->closing)
+        (void)start(turn, child);
+}
+
+/* ---- the plan ---- */
+
+static void stop(struct jzx__super_turn *turn, struct jzx__child *child) {
+    uint32_t shutdown_ms = child->spec->shutdown_ms;
+    cancel_timer(turn, &child->timer);
+    jzx__child_set(child, JZX_CHILD_STOPPING, child->id);
+    request(turn, child, shutdown_ms == JZX_NONE ? JZX__WANT_KILL : JZX__WANT_SHUTDOWN);
+    if (shutdown_ms != JZX_NONE && shutdown_ms != JZX_UNLIMITED &&
+        !start_timer(turn, child, JZX__TAG_CHILD_TIME, shutdown_ms, &child->timer))
+        request(turn, child, JZX__WANT_KILL);
+}
+
+/* One that waits to be started, while the supervisor closes. */
+static void abandon(struct jzx__super_turn *turn, struct jzx__child *child) {
+    cancel_timer(turn, &child->timer);
+    drop_mail(turn, child);
+    answer(turn, child, JZX_ERR_LOOP_CLOSED);
+    if (child->state == JZX_CHILD_WAITING)
+        jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
+}
+
+/* Stops the last child of the plan that has an actor, or all at once if they do not depend on each
+ * other. True if none has one. */
+static bool stop_next(struct jzx__super_turn *turn) {
+    struct jzx__super *super = turn->super;
+    bool at_once = super->spec->opts.strategy == JZX_DYNAMIC;
+    bool stopped = true;
+    struct jzx__link *ring = &super->children.ring;
+    for (struct jzx__link *link = ring->prev; link != ring; link = link->prev) {
+        struct jzx__child *child = jzx__child_of(link);
+        if (child->number < super->from)
+            break;
+        if (!jzx__child_has_actor(child)) {
+            if (super->closing)
+                abandon(turn, child);
+            continue;
+        }
+        if (child->state != JZX_CHILD_STOPPING)
+            stop(turn, child);
+        stopped = false;
+        if (!at_once)
+            break;
+    }
+    return stopped;
+}
+
+/* Starts the first child of the plan that is to run. True if all do. */
+static bool start_next(struct jzx__super_turn *turn) {
+    struct jzx__super *super = turn->super;
+    struct jzx__link *ring = &super->children.ring;
+    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
+        struct jzx__child *child = jzx__child_of(link);
+        if (child->number < super->from || !child->wanted)
+            continue;
+        if (!jzx__child_has_actor(child) && !start(turn, child))
+            return false;
+        if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
+            return false;
+    }
+    return true;
+}
+
+static void end_plan(struct jzx__super_turn *turn) {
+    struct jzx__super *super = turn->super;
+    super->stage = JZX__PLAN_NONE;
+    if (!super->has_started) {
+        super->has_started = true;
+        jzx__actor_tell_started(super->loop, turn->own.me, jzx__turn_actor(turn->own.turn));
+    }
+}
+
+/* As many steps as can be done now. */
+static void progress(struct jzx__super_turn *turn) {
+    struct jzx__super *super = turn->super;
+    for (;;) {
+        switch (super->stage) {
+        case JZX__PLAN_NONE:
+        case JZX__PLAN_DELAY: return;
+        case JZX__PLAN_STOP:
+            if (!stop_next(turn))
+                return;
+            turn->over = super->closing;
+            if (super->closing)
+                return;
+            super->stage = JZX__PLAN_START;
+            if (super->plan_delay_ms != 0 && start_timer(turn, NULL, JZX__TAG_PLAN_TIME,
+                                                         super->plan_delay_ms, &super->plan_timer))
+                super->stage = JZX__PLAN_DELAY;
+            break;
+        case JZX__PLAN_START:
+            if (start_next(turn))
+                end_plan(turn);
+            else if (super->stage == JZX__PLAN_START)
+                return; /* one is starting; else it has failed, and there is another plan */
+            break;
+        }
+    }
+}
+
+/* ---- events ---- */
+
+static bool is_failure(const struct jzx__child *child) {
+    switch (child->spec->mode) {
+    case JZX_PERMANENT: return true;
+    case JZX_TRANSIENT:
+        return child->last_reason != JZX_EXIT_NORMAL && child->last_reason != JZX_EXIT_SHUTDOWN;
+    case JZX_TEMPORARY: break;
+    }
+    return false;
+}
+
+/* A child has ended that is not started again. */
+static void retire(struct jzx__super_turn *turn, struct jzx__child *child) {
+    struct jzx__super *super = turn->super;
+    jzx_auto_shutdown rule = super->spec->opts.auto_shutdown;
+    bool significant = child->spec->significant && rule != JZX_AUTO_SHUTDOWN_NEVER;
+    child->wanted = false;
+    drop_mail(turn, child);
+    if (super->spec->opts.strategy == JZX_DYNAMIC || child->spec->mode == JZX_TEMPORARY)
+        forget(turn, child);
+    if (!significant)
+        return;
+    struct jzx__link *ring = &super->children.ring;
+    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
+        const struct jzx__child *other = jzx__child_of(link);
+        if (rule == JZX_AUTO_SHUTDOWN_ALL && other->spec->significant && other->wanted)
+            return;
+    }
+    close_with(turn, JZX_EXIT_SHUTDOWN, "its significant children have ended");
+}
+
+/* The supervisor had asked for it. */
+static void has_stopped(struct jzx__super_turn *turn, struct jzx__child *child) {
+    if (child->by_hand) {
+        child->by_hand = false;
+        child->wanted = true;
+        jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
+        if (turn->super->stage == JZX__PLAN_NONE || child->number < turn->super->from)
+            restart_alone(turn, child);
+    } else if (child->spec->mode == JZX_TEMPORARY) {
+        retire(turn, child);
+    } else {
+        jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
+    }
+}
+
+static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch) {
+    struct jzx__child *child = (void *)watch->peer;
+    const jzx_exit_notice *notice = jzx__watch_notice(watch);
+    const struct jzx__super *super = turn->super;
+    bool was_asked = child->state == JZX_CHILD_STOPPING;
+    bool is_next = super->stage == JZX__PLAN_STOP && child->number >= super->from;
+    JZX_ASSERT(jzx__child_has_actor(child) && child->id == notice->actor); /* U1 */
+    cancel_timer(turn, &child->timer);
+    child->last_id = child->id;
+    child->last_reason = notice->reason;
+    memcpy(child->last_text, notice->text, sizeof child->last_text);
+    child->mail = watch->kept;
+    watch->kept = NULL;
+    jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
+    if (super->closing)
+        drop_mail(turn, child);
+    else if (child->forgotten || child->answer != NULL)
+        forget(turn, child);
+    else if (was_asked || (is_next && is_failure(child)))
+        has_stopped(turn, child); /* it would have been asked: one failure has brought both down */
+    else if (is_failure(child))
+        fail(turn, child, 0);
+    else
+        retire(turn, child);
+}
+
+static void on_started(struct jzx__super_turn *turn, struct jzx__child *child,
+                       jzx_actor_id sender) {
+    if (child->id != sender || child->state != JZX_CHILD_STARTING)
+        return; /* it is being stopped */
+    cancel_timer(turn, &child->timer);
+    jzx__child_set(child, JZX_CHILD_RUNNING, child->id);
+    answer(turn, child, JZX_OK);
+}
+
+static void on_child_time(struct jzx__super_turn *turn, struct jzx__child *child) {
+    child->timer = JZX_NO_TIMER;
+    switch (child->state) {
+    case JZX_CHILD_STARTING:
+    case JZX_CHILD_STOPPING: request(turn, child, JZX__WANT_KILL); break;
+    case JZX_CHILD_WAITING: restart_alone(turn, child); break;
+    case JZX_CHILD_STOPPED:
+    case JZX_CHILD_RUNNING: break;
+    }
+}
+
+static struct jzx__child *child_named(const struct jzx__super *super, const char *name) {
+    const struct jzx__link *ring = &super->children.ring;
+    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
+        struct jzx__child *child = jzx__child_of(link);
+        if (child->spec->name != NULL && strcmp(child->spec->name, name) == 0 && !child->forgotten)
+            return child;
+    }
+    return NULL;
+}
+
+static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
+    struct jzx__super *super = turn->super;
+    const jzx_child_spec *spec = &command->spec->children[0];
+    struct jzx__message *message = command->answer;
+    struct jzx__child *child = NULL;
+    jzx_err err = JZX_OK;
+    command->answer = NULL;
+    if (super->closing)
+        err = JZX_ERR_LOOP_CLOSED;
+    else if (spec->name != NULL && child_named(super, spec->name) != NULL)
+        err = JZX_ERR_EXISTS;
+    else if ((child = jzx__child_create(super, spec)) == NULL)
+        err = JZX_ERR_NO_MEMORY;
+    if (child == NULL) {
+        jzx__command_answer(super->loop, turn->own.me, message, super->id, NULL, err);
+        return;
+    }
+    child->own_spec = command->spec;
+    command->spec = NULL;
+    child->answer = message;
+    if (super->stage == JZX__PLAN_NONE)
+        (void)start(turn, child); /* else the plan comes to it */
+}
+
+static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
+    child->wanted = false;
+    child->by_hand = false;
+    if (!jzx__child_has_actor(child)) {
+        forget(turn, child);
+        return;
+    }
+    child->forgotten = true;
+    if (child->state != JZX_CHILD_STOPPING)
+        stop(turn, child);
+}
+
+static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
+    bool in_plan = turn->super->stage != JZX__PLAN_NONE && child->number >= turn->super->from;
+    if (in_plan || child->state == JZX_CHILD_STOPPING || child->state == JZX_CHILD_STARTING)
+        return; /* it is being started anyway */
+    child->attempt = 0;
+    child->delay_ns = 0;
+    child->wanted = true;
+    if (jzx__child_has_actor(child)) {
+        child->by_hand = true;
+        stop(turn, child);
+    } else {
+        restart_alone(turn, child);
+    }
+}
+
+static void on_command(struct jzx__super_turn *turn, struct jzx__command *command) {
+    struct jzx__child *child = child_named(turn->super, command->name);
+    switch (command->kind) {
+    case JZX__COMMAND_ADD: on_add(turn, command); return;
+    case JZX__COMMAND_REMOVE:
+        if (child != NULL && !turn->super->closing)
+            on_remove(turn, child);
+        return;
+    case JZX__COMMAND_RESTART:
+        if (child != NULL && !turn->super->closing)
+            on_restart(turn, child);
+        return;
+    }
+}
+
+static void on_message(struct jzx__super_turn *turn, const jzx_message *msg) {
+    struct jzx__child *child = NULL;
+    jzx_exit_reason reason;
+    switch (msg->tag) {
+    case JZX__TAG_CHILD_EXIT: on_child_exit(turn, (void *)turn->own.turn->current); break;
+    case JZX__TAG_CHILD_STARTED:
+        memcpy(&child, (const char *)msg->data + sizeof(jzx_actor_id), sizeof child);
+        on_started(turn, child, msg->sender);
+        break;
+    case JZX__TAG_CHILD_TIME:
+        memcpy(&child, msg->data, sizeof child);
+        on_child_time(turn, child);
+        break;
+    case JZX__TAG_PLAN_TIME:
+        turn->super->plan_timer = JZX_NO_TIMER;
+        turn->super->stage = JZX__PLAN_START;
+        break;
+    case JZX__TAG_SUPER_STOP:
+        memcpy(&reason, msg->data, sizeof reason);
+        close_with(turn, reason, "");
+        break;
+    case JZX__TAG_COMMAND: on_command(turn, msg->data); break;
+    default: break; /* nobody has anything to tell a supervisor */
+    }
+}
+
+/* Everything happens inside the bracket, where no worker is lost. */
+static void handle(jzx_context *ctx, const jzx_message *msg) {
+    struct jzx__super *super = ctx->state;
+    struct jzx__super_turn turn = {.super = super};
+    bool is_own = jzx__own_begin(&turn.own, ctx);
+    JZX_ASSERT(is_own);
+    if (msg == NULL)
+        super->stage = JZX__PLAN_START;
+    else
+        on_message(&turn, msg);
+    progress(&turn);
+    jzx__own_end(&turn.own);
+    if (!turn.over)
+        return;
+    if (super->is_top && super->escalates) {
+        /* relaxed: read after the stop was seen */
+        jzx__atomic_store_relaxed(&super->loop->escalated, 1u);
+        jzx__sched_close(&super->loop->sched);
+    }
+    jzx_exit(ctx, super->end_reason, super->end_text);
+}
+
+jzx_behavior_result jzx__supervise(jzx_context *ctx, const jzx_message *msg) {
+    handle(ctx, msg);
+    return JZX_BEHAVIOR_OK;
+}
+
+jzx_err jzx__super_init(jzx_context *ctx) {
+    handle(ctx, NULL);
+    return JZX_OK;
+}

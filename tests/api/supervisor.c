@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Supervisors: each strategy with toy children, and the exact trace of what starts and stops. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FAIL = 1, STOP, COUNT };
+
+/* Children write "+name " when they start and "-name " when they end. */
+static char trace[4096];
+
+static void note(char sign, const char *name) {
+    size_t length = strlen(trace);
+    snprintf(trace + length, sizeof trace - length, "%c%s ", sign, name);
+}
+
+static jzx_err begin(jzx_context *ctx) {
+    note('+', ctx->state);
+    return JZX_OK;
+}
+
+static void finish(jzx_context *ctx, jzx_exit_reason reason) {
+    (void)reason;
+    note('-', ctx->state);
+}
+
+static jzx_behavior_result toy(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    return msg->tag == FAIL   ? JZX_BEHAVIOR_FAIL
+           : msg->tag == STOP ? JZX_BEHAVIOR_STOP
+                              : JZX_BEHAVIOR_OK;
+}
+
+#define TOY(child)                                                                                 \
+    .name = child, .behavior = toy, .init = begin, .cleanup = finish, .state = (char[]) {          \
+        child                                                                                      \
+    }
+
+static const jzx_child_spec abc[] = {{TOY("a")}, {TOY("b")}, {TOY("c")}};
+
+static void step(jzx_loop *loop) {
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+}
+
+static jzx_actor_id child(jzx_loop *loop, jzx_actor_id root, const char *name) {
+    jzx_actor_id id = JZX_NOBODY;
+    assert_int_equal(jzx_supervisor_child(loop, root, name, &id), JZX_OK);
+    return id;
+}
+
+static jzx_actor_id tree(jzx_loop *loop, const jzx_supervisor_opts *opts) {
+    jzx_actor_id root = JZX_NOBODY;
+    trace[0] = '\0';
+    assert_int_equal(jzx_spawn_supervisor(loop, opts, &root), JZX_OK);
+    step(loop);
+    return root;
+}
+
+/* What the trace is since the last look. */
+static void expect_trace(const char *expected) {
+    assert_string_equal(trace, expected);
+    trace[0] = '\0';
+}
+
+static void check_strategy(jzx_strategy strategy, const char *restarted, const char *stopped) {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id root = tree(loop, &JZX_SUPERVISOR_OPTS(.strategy = strategy, JZX_CHILDREN(abc)));
+    expect_trace("+a +b +c ");
+    jzx_actor_id before = child(loop, root, "b");
+    fixture_send(loop, before, FAIL);
+    step(loop);
+    expect_trace(restarted);
+    assert_int_not_equal(child(loop, root, "b"), before);
+    assert_int_equal(jzx_send(loop, before, JZX_NOBODY, NULL, 0, COUNT), JZX_ERR_NO_SUCH_ACTOR);
+    assert_int_equal(jzx_actor_stop(loop, root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
+    step(loop);
+    expect_trace(stopped);
+    assert_false(jzx_loop_alive(loop));
+    fixture_destroy(loop);
+}
+
+JZX_TEST(one_for_one_restarts_the_child_that_failed, "C21", "C27") {
+    check_strategy(JZX_ONE_FOR_ONE, "-b +b ", "-c -b -a ");
+}
+
+JZX_TEST(one_for_all_stops_all_and_starts_all, "C21", "C27") {
+    check_strategy(JZX_ONE_FOR_ALL, "-b -c -a +a +b +c ", "-c -b -a ");
+}
+
+JZX_TEST(rest_for_one_restarts_what_was_started_later, "C21", "C27") {
+    check_strategy(JZX_REST_FOR_ONE, "-b -c +b +c ", "-c -b -a ");
+}
+
+JZX_TEST(a_top_supervisor_that_gives_up_stops_the_loop, "C22", "C+sup", "C+tool") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id root = tree(loop, &JZX_SUPERVISOR_OPTS(.intensity = 2, JZX_CHILDREN(abc)));
+    for (int i = 0; i < 2; i++) {
+        fixture_send(loop, child(loop, root, "b"), FAIL);
+        step(loop);
+    }
+    expect_trace("+a +b +c -b +b -b +b ");
+    fixture_send(loop, child(loop, root, "b"), FAIL);
+    assert_int_equal(jzx_loop_run(loop), JZX_ERR_ESCALATED);
+    expect_trace("-b -c -a ");
+    fixture_destroy(loop);
+}
