@@ -225,6 +225,8 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(foreign_2)                                                                                   \
     X(allocations_message)                                                                         \
     X(allocations_spawn)                                                                           \
+    X(restart)                                                                                     \
+    X(monitor)                                                                                     \
     X(timer_cancel)                                                                                \
     X(timer_fire)                                                                                  \
     X(timer_memory)                                                                                \

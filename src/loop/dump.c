@@ -3,6 +3,7 @@
  * any time from anywhere, and stops nobody; figures that belong together may be of slightly
  * different moments. */
 #include "actor/system.h"
+#include "super/super.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,6 +118,7 @@ jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
     print_books(&dump, loop);
     for (uint32_t i = 0; i < loop->sched.worker_count; i++)
         print_worker(&dump, loop, i);
+    jzx__supers_print((struct jzx_loop *)(uintptr_t)loop, line, ctx); /* takes its lock */
     print_actors(&dump, loop);
     return JZX_OK;
 }

@@ -105,3 +105,29 @@ JZX_TEST(a_top_supervisor_that_gives_up_stops_the_loop, "C22", "C+sup", "C+tool"
     expect_trace("-b -c -a ");
     fixture_destroy(loop);
 }
+
+/* ---- the tree in a dump ---- */
+
+static void collect(void *ctx, const char *text) {
+    char *all = ctx;
+    snprintf(all + strlen(all), 8192 - strlen(all), "%s\n", text);
+}
+
+JZX_TEST(a_dump_shows_the_tree_with_states_and_restarts) {
+    const jzx_child_spec below[] = {{TOY("x")}, {TOY("y")}};
+    const jzx_supervisor_opts lower = {.size = sizeof lower, JZX_CHILDREN(below)};
+    const jzx_child_spec above[] = {{TOY("a")}, {.name = "lower", .supervisor = &lower}};
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id root = tree(loop, &JZX_SUPERVISOR_OPTS(.name = "root", JZX_CHILDREN(above)));
+    fixture_send(loop, child(loop, root, "a"), FAIL);
+    step(loop);
+    char all[8192] = "";
+    assert_int_equal(jzx_loop_dump(loop, collect, all), JZX_OK);
+    assert_non_null(strstr(all, ": 2 children, 2 running, 1 restarts\n  a "));
+    assert_non_null(strstr(all, " running, 1 restarts, 0 not taken in; attempt 1 after 0 ms, was "
+                                "JZX_EXIT_FAIL"));
+    assert_non_null(strstr(all, "\n  lower "));
+    assert_non_null(strstr(all, "\n    x "));
+    assert_non_null(strstr(all, "\n    y "));
+    fixture_destroy(loop);
+}

@@ -7,7 +7,7 @@ main([Row, Size | _]) ->
     case lists:keyfind(Row, 1, rows()) of
         {Row, Run} ->
             [{module, M} = code:ensure_loaded(M) ||
-                M <- [messages, spawning, programs, timers, lists]],
+                M <- [messages, spawning, programs, timers, failures, lists]],
             ok = logger:add_handler(bench, ?MODULE, #{}),
             ok = logger:remove_handler(default),
             spawn(fun() ->
@@ -42,6 +42,8 @@ rows() ->
      {"nqueens", fun programs:nqueens/1},
      {"sieve", fun programs:sieve/1},
      {"chat", fun programs:chat/1},
+     {"restart", fun failures:restart/1},
+     {"monitor", fun failures:monitor/1},
      {"timer-fire", fun timers:timer_fire/1},
      {"timer-cancel", fun timers:timer_cancel/1}].
 

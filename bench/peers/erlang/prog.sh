@@ -4,7 +4,7 @@
 # +hms: a small first heap for actors that live shortly or idle. +swt: another scheduler wakes up
 # later, which is good where all wait for one actor.
 case $1 in
-create) flags="+hms 30 +swt very_high" ;;
+create | monitor) flags="+hms 30 +swt very_high" ;;
 skynet | fib | memory) flags="+hms 30" ;;
 counting | fanin) flags="+swt very_high" ;;
 *) flags= ;;
