@@ -141,8 +141,8 @@ typedef struct jzx_actor_info {
     uint32_t stashed;
     uint32_t mailbox_cap;
     uint32_t current_tag; /* of the message that is being handled, else 0 */
-    size_t memory_bytes;  /* of the runtime: the actor and what waits for it; an estimate for what
-                           * other threads sent and it has not taken in */
+    size_t memory_bytes;  /* of the runtime: the actor, its heap and what waits for it; an estimate
+                           * for what other threads sent and it has not taken in */
     uint64_t steps;       /* messages it has begun to handle; with jzx_spawn_opts.account, else 0 */
     uint64_t started_ns;  /* when it was spawned; likewise */
     jzx_actor_id parent;  /* the actor that spawned it, if one did; likewise */

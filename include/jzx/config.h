@@ -88,6 +88,7 @@ typedef struct jzx_config {
     uint32_t max_msgs_per_actor;  /* messages that an actor handles in one turn at most */
     uint32_t max_actors_per_tick; /* turns, or 1 ms, between two looks at what came from others */
     uint32_t max_async_drain;     /* actors woken by other threads that one look takes in */
+    size_t default_heap_quota;    /* bytes that an actor may use of its heap; 0: unlimited */
 
     /* Threads. The one that calls jzx_loop_run is worker 0; run starts the others and ends them. */
     uint32_t workers;                /* 0: one per CPU that we may use (affinity, cgroup quota) */

@@ -10,6 +10,7 @@
 #include "jzx/context.h"
 #include "jzx/error.h"
 #include "jzx/exit.h"
+#include "jzx/heap.h"
 #include "jzx/id.h"
 #include "jzx/loop.h"
 #include "jzx/message.h"

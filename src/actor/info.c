@@ -2,6 +2,7 @@
 /* What an actor looks like, for people and tools: whole for actors of this thread's worker, and for
  * all while the loop does not run; from outside only what other threads may read. */
 #include "actor/mailbox.h"
+#include "actor/memory.h"
 
 static size_t list_size_bytes(const struct jzx__node *node) {
     size_t bytes = 0;
@@ -39,7 +40,7 @@ static uint32_t current_tag(const struct jzx__worker *worker, const struct jzx__
     return jzx__atomic_load_relaxed(&seat->tag);
 }
 
-/* The part in the cold record. The stash belongs to a turn that went on without its worker. */
+/* The part in the cold record. Stash and heap belong to a turn that went on without its worker. */
 static void fill_cold(const struct jzx__actor *actor, jzx_actor_info *info) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);
     if (cold == NULL)
@@ -51,6 +52,7 @@ static void fill_cold(const struct jzx__actor *actor, jzx_actor_info *info) {
     if (actor->task.place != JZX__AWAY) {
         info->stashed = cold->stash_count;
         info->memory_bytes += list_size_bytes(cold->stash_first);
+        info->memory_bytes += jzx__memory_taken_bytes(cold);
     }
 }
 

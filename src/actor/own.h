@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that an actor makes for itself, in its own turn: also in one that has lost its worker. */
+/* For calls that only an actor itself may make: whose context is it? A context that was copied,
+ * kept for too long, or handed to another thread is nobody's. Nothing of it is read before it was
+ * recognised by its address. */
 #ifndef JZX_ACTOR_OWN_H
 #define JZX_ACTOR_OWN_H
 
 #include "actor/system.h"
 
+/* The actor, if its turn or its init runs on this thread with this context, also when the thread
+ * has lost its worker; else NULL. In the cleanup the id is stale already: NULL. */
+static inline struct jzx__actor *jzx__own_turn(const jzx_context *ctx) {
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    const struct jzx__turn *turn = (const void *)seat->turn;
+    /* relaxed: this thread's own */
+    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
+    if (JZX_UNLIKELY(ctx != &turn->ctx || task == NULL))
+        return NULL;
+    struct jzx__actor *actor = jzx__actor_of(task);
+    return JZX_LIKELY(jzx__actor_id(actor) == turn->ctx.self) ? actor : NULL;
+}
+
+/* The actor, if its cleanup runs on this thread with this context; else NULL. */
+static inline struct jzx__actor *jzx__own_cleanup(const jzx_context *ctx) {
+    struct jzx__visit visit;
+    const struct jzx__worker *me = jzx__visit_begin(&visit);
+    const struct jzx__turn *turn = me == NULL ? NULL : me->turn; /* a cleanup has one of its own */
+    struct jzx__actor *actor = turn == NULL || ctx != &turn->ctx ? NULL : jzx__turn_actor(turn);
+    jzx__visit_end(&visit);
+    return actor;
+}
+
+/* A call of an actor in its own turn. */
 struct jzx__own {
     struct jzx__turn *turn;
     struct jzx__visit visit;
@@ -12,17 +38,14 @@ struct jzx__own {
     struct jzx__cold *cold; /* NULL: the actor has none */
 };
 
-/* False if this is no turn of the context's actor, or its cleanup; then there is nothing to end. */
+/* False if this is no turn of the context's actor; then there is nothing to end. */
 static inline bool jzx__own_begin(struct jzx__own *own, const jzx_context *ctx) {
-    if (ctx == NULL)
+    const struct jzx__actor *actor = jzx__own_turn(ctx);
+    if (actor == NULL)
         return false;
     own->me = jzx__loop_visit(ctx->loop, &own->visit);
-    own->turn = (void *)own->visit.seat->turn; /* a cleanup has another one */
-    if (ctx != &own->turn->ctx) {
-        jzx__visit_end(&own->visit);
-        return false;
-    }
-    own->cold = jzx__actor_cold(jzx__turn_actor(own->turn));
+    own->turn = (void *)own->visit.seat->turn;
+    own->cold = jzx__actor_cold(actor);
     return true;
 }
 

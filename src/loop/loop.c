@@ -133,6 +133,7 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     jzx__lock_init(&loop->supers.lock);
     for (uint32_t i = 0; i < JZX__SUPER_BUCKETS; i++)
         jzx__list_init(&loop->supers.buckets[i]);
+    loop->default_heap_quota = filled.default_heap_quota;
     return loop;
 }
 

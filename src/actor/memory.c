@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* jzx_alloc and its relatives: whose context it is, and then the arena's work. */
+#include "actor/memory.h"
+
+#include "actor/own.h"
+#include "base/arena.h"
+
+#include "jzx/heap.h"
+
+static JZX_COLD struct jzx__actor *owner_of(const jzx_context *ctx) {
+    struct jzx__actor *actor = jzx__own_turn(ctx);
+    return JZX_LIKELY(actor != NULL) ? actor : jzx__own_cleanup(ctx);
+}
+
+/* Of an actor that may have none yet; NULL for no actor, too. */
+static struct jzx__arena *arena_of(const struct jzx__actor *actor) {
+    const struct jzx__cold *cold = actor == NULL ? NULL : jzx__actor_cold(actor);
+    return cold == NULL ? NULL : cold->arena;
+}
+
+/* As the arena has it. */
+static size_t quota_of(size_t quota_bytes) {
+    return quota_bytes == 0 ? SIZE_MAX : quota_bytes;
+}
+
+static struct jzx__cold *cold_of(jzx_context *ctx, struct jzx__actor *actor) {
+    if (jzx__actor_cold(actor) == NULL) {
+        struct jzx__visit visit;
+        struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+        jzx__actor_set_cold(actor, jzx__cold_create(ctx->loop, me));
+        jzx__visit_end(&visit);
+    }
+    return jzx__actor_cold(actor);
+}
+
+/* NULL without memory, or if the context is nobody's. */
+static struct jzx__arena *open_arena(jzx_context *ctx) {
+    struct jzx__actor *actor = owner_of(ctx);
+    struct jzx__cold *cold = actor == NULL ? NULL : cold_of(ctx, actor);
+    if (cold == NULL)
+        return NULL;
+    if (cold->arena == NULL)
+        cold->arena =
+            jzx__arena_create(&ctx->loop->sched.allocator, quota_of(ctx->loop->default_heap_quota));
+    return cold->arena;
+}
+
+/* The first block, a cleanup, a chunk that is used up, large blocks, errors. */
+static JZX_COLD void *alloc_any(jzx_context *ctx, size_t size) {
+    struct jzx__arena *arena = size == 0 ? NULL : open_arena(ctx);
+    return arena == NULL ? NULL : jzx__arena_alloc(arena, size);
+}
+
+void *jzx_alloc(jzx_context *ctx, size_t size) {
+    struct jzx__arena *arena = arena_of(jzx__own_turn(ctx));
+    void *block = JZX_LIKELY(arena != NULL) ? jzx__arena_alloc_easy(arena, size) : NULL;
+    return JZX_LIKELY(block != NULL) ? block : alloc_any(ctx, size);
+}
+
+void *jzx_alloc_zeroed(jzx_context *ctx, size_t count, size_t size) {
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total))
+        return NULL;
+    void *block = jzx_alloc(ctx, total);
+    return block == NULL ? NULL : memset(block, 0, total);
+}
+
+void *jzx_realloc(jzx_context *ctx, void *ptr, size_t size) {
+    if (ptr == NULL)
+        return jzx_alloc(ctx, size);
+    struct jzx__arena *arena = arena_of(owner_of(ctx));
+    return arena == NULL ? NULL : jzx__arena_realloc(arena, ptr, size);
+}
+
+void jzx_free(jzx_context *ctx, void *ptr) {
+    struct jzx__arena *arena = arena_of(jzx__own_turn(ctx));
+    if (JZX_UNLIKELY(arena == NULL))
+        arena = arena_of(owner_of(ctx)); /* a cleanup? */
+    if (JZX_LIKELY(arena != NULL && ptr != NULL))
+        jzx__arena_free(arena, ptr);
+}
+
+jzx_err jzx_heap_set_quota(jzx_context *ctx, size_t quota_bytes) {
+    if (owner_of(ctx) == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__arena *arena = open_arena(ctx);
+    if (arena == NULL)
+        return JZX_ERR_NO_MEMORY;
+    arena->quota_bytes = quota_of(quota_bytes);
+    return JZX_OK;
+}
+
+jzx_err jzx_heap_info_get(jzx_context *ctx, jzx_heap_info *info) {
+    struct jzx__actor *actor = owner_of(ctx);
+    if (actor == NULL || info == NULL || info->size != sizeof *info)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__arena *arena = arena_of(actor);
+    *info = (jzx_heap_info){.size = sizeof *info, .quota_bytes = ctx->loop->default_heap_quota};
+    if (arena != NULL) {
+        info->used_bytes = arena->used_bytes;
+        info->peak_bytes = jzx__arena_peak(arena);
+        info->taken_bytes = arena->taken_bytes;
+        info->quota_bytes = arena->quota_bytes == SIZE_MAX ? 0 : arena->quota_bytes;
+    }
+    return JZX_OK;
+}
+
+void jzx__memory_release(struct jzx__cold *cold) {
+    if (cold->arena != NULL)
+        jzx__arena_destroy(cold->arena);
+    cold->arena = NULL;
+}
+
+size_t jzx__memory_taken_bytes(const struct jzx__cold *cold) {
+    return cold->arena == NULL ? 0 : cold->arena->taken_bytes;
+}
