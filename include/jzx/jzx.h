@@ -5,6 +5,7 @@
 
 #include "jzx/actor.h"
 #include "jzx/api.h"
+#include "jzx/ask.h"
 #include "jzx/clock.h"
 #include "jzx/config.h"
 #include "jzx/context.h"

@@ -74,7 +74,8 @@ typedef struct jzx_stats {
     size_t size; /* sizeof(jzx_stats): set by the caller before the call */
     uint64_t accepted;
     uint64_t handled;
-    uint64_t dead; /* accepted, then dropped: by the death of its actor, a policy, or shutdown */
+    uint64_t dead; /* accepted, then dropped: by the death of its actor, a policy, or shutdown; or
+                    * an answer that nobody waits for */
     uint64_t waiting;
     uint64_t refused_full;
     uint64_t refused_no_actor;

@@ -12,7 +12,7 @@
 #include <setjmp.h>
 
 struct jzx__arena;
-struct jzx__ask;
+struct jzx__asks;
 struct jzx__member;
 struct jzx__message;
 struct jzx__timer;
@@ -70,7 +70,7 @@ struct jzx__cold {
     struct jzx__list watches;          /* whose end it is to hear of */
     struct jzx__arena *arena;          /* of jzx_alloc, or NULL; the turn's, as what follows */
     struct jzx__member *groups;        /* that it has joined */
-    struct jzx__ask *asks;             /* that wait for their answer */
+    struct jzx__asks *asks;            /* that wait for their answer, see ask.h */
     uint64_t steps;                    /* account, as what follows */
     uint64_t started_ns;
     jzx_actor_id parent;

@@ -6,6 +6,7 @@
  * successor; who waited for room is told; its cleanup runs; the observer hears of it; those who
  * watch it are told, its supervisor last; its memory and its slot are free. From the first step on
  * no message can reach it, so its cleanup is the last that anybody hears of its state. */
+#include "actor/ask.h"
 #include "actor/mailbox.h"
 #include "actor/memory.h"
 
@@ -173,6 +174,7 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
     if (cold != NULL) {
         free_notes(me, cold);
         jzx__watches_fire(me, cold, ending);
+        jzx__asks_release(jzx__loop_of(me), cold);
         jzx__memory_release(cold);
         jzx__actor_set_cold(actor, NULL);
         jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);

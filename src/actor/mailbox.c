@@ -152,6 +152,11 @@ static bool file_special(struct jzx__worker *me, struct jzx__actor *actor, struc
     return true;
 }
 
+/* Q4 of ask.h: nobody has asked. */
+static bool is_answer_in_vain(const struct jzx__actor *actor, const struct jzx__node *node) {
+    return node->lane == JZX__LANE_ANSWER && jzx__actor_cold(actor) == NULL;
+}
+
 void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
     JZX_ASSERT_OWNER(me);
     uint32_t generation = jzx_id_generation(jzx__actor_id(actor));
@@ -160,7 +165,8 @@ void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct 
     while (nodes != NULL) { /* nothing calls out before all are in: order (B3) */
         struct jzx__node *node = nodes;
         nodes = node->next;
-        if (node->lane != JZX__LANE_ROOM && node->generation == generation) {
+        if (node->lane != JZX__LANE_ROOM && node->generation == generation &&
+            JZX_LIKELY(!is_answer_in_vain(actor, node))) {
             if (JZX_UNLIKELY(node->lane >= JZX__LANE_TIMER) && !file_special(me, actor, node))
                 continue;
             jzx__task_append(&actor->task, node, node->weight);

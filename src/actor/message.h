@@ -24,6 +24,7 @@ enum jzx__lane {
     JZX__LANE_ROOM,    /* a request for room: becomes a waiter when it is taken in */
     JZX__LANE_TIMER,   /* a timer's, as one of the runtime; see timer.h for what else it may be.
                         * From here on a node is looked at before it is handled */
+    JZX__LANE_ANSWER,  /* as one of the runtime, until it was looked at; see ask.h */
     JZX__LANE_WATCH,   /* see watch.h, both */
     JZX__LANE_LEAVE
 };
@@ -33,8 +34,10 @@ enum jzx__lane {
 
 /* node.flags */
 #define JZX__MSG_HAS_DESTRUCTOR 0x01u
-#define JZX__MSG_TIMER 0x02u   /* belongs to a timer, which knows what becomes of it */
-#define JZX__MSG_TRAILER 0x04u /* where a destructor would be stands something else */
+#define JZX__MSG_TIMER 0x02u    /* belongs to a timer, which knows what becomes of it */
+#define JZX__MSG_TRAILER 0x04u  /* where a destructor would be stands something else */
+#define JZX__MSG_QUESTION 0x08u /* the trailer is its reference, and it was not answered yet */
+#define JZX__MSG_ANSWER 0x10u   /* the trailer is the reference of its question */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Counts a send that did not happen, so that the books balance, and passes its reason on. */
-static JZX_COLD jzx_err refuse(struct jzx_loop *loop, struct jzx__worker *me, jzx_err reason) {
+jzx_err jzx__send_refuse(struct jzx_loop *loop, struct jzx__worker *me, jzx_err reason) {
     switch (reason) {
     case JZX_ERR_MAILBOX_FULL: jzx__loop_count(loop, me, refused_full); break;
     case JZX_ERR_NO_SUCH_ACTOR: jzx__loop_count(loop, me, refused_no_actor); break;
@@ -31,15 +30,15 @@ static inline void address(struct jzx__message *message, jzx_actor_id to, jzx_ac
 static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
                            jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
     if ((data == NULL && len != 0) || len > JZX_MSG_LEN_MAX || tag >= JZX_TAG_RESERVED)
-        return refuse(loop, me, JZX_ERR_INVALID_ARG);
+        return jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (actor == NULL)
-        return refuse(loop, me, jzx__mailbox_gone(loop));
+        return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
     if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
         jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message = jzx__message_create(loop, me, len);
     if (message == NULL)
-        return refuse(loop, me, JZX_ERR_NO_MEMORY);
+        return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
     jzx__slab_fetch_ahead(message); /* mostly for another worker, which frees it there */
     address(message, to, from, tag);
     if (len != 0)
@@ -47,7 +46,7 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     if (err != JZX_OK) {
         jzx__message_destroy(loop, me, message);
-        return refuse(loop, me, err);
+        return jzx__send_refuse(loop, me, err);
     }
     return JZX_OK;
 }
@@ -125,14 +124,14 @@ jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t
 static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
                            jzx_actor_id from, void *data, uint32_t tag) {
     if (data == NULL || tag >= JZX_TAG_RESERVED)
-        return refuse(loop, me, JZX_ERR_INVALID_ARG);
+        return jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (actor == NULL)
-        return refuse(loop, me, jzx__mailbox_gone(loop));
+        return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
     struct jzx__message *message = jzx__message_of_data(data);
     address(message, to, from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
-    return err == JZX_OK ? JZX_OK : refuse(loop, me, err);
+    return err == JZX_OK ? JZX_OK : jzx__send_refuse(loop, me, err);
 }
 
 jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data, uint32_t tag) {

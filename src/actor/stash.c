@@ -30,6 +30,7 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
         if (!taken)
             return NULL;
     }
+    message->node.flags &= (uint8_t) ~(JZX__MSG_QUESTION | JZX__MSG_ANSWER); /* a buffer as any */
     turn->current = NULL;
     return message->payload;
 }

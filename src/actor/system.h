@@ -44,7 +44,7 @@ struct jzx_loop {
     struct jzx__supers supers;
     _Atomic uint32_t escalated; /* 1 when a supervisor at the top has given up */
     uint32_t default_mailbox_cap;
-    _Atomic uint64_t refs; /* of monitors that were made without a worker */
+    _Atomic uint64_t refs;     /* of monitors that were made without a worker */
     size_t default_heap_quota; /* 0: unlimited */
 
     /* The caller's own. */

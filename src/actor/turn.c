@@ -2,6 +2,7 @@
 /* One turn of an actor (R8): its messages one after another until it has none, its budget is
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
  * message. */
+#include "actor/ask.h"
 #include "actor/mailbox.h"
 #include "sched/balance.h"
 #include "sched/pass.h"
@@ -165,35 +166,45 @@ static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool ha
 
 static enum jzx__look look_at(struct jzx__worker *me, struct jzx__actor *actor,
                               struct jzx__node *node) {
-    if (node->lane != JZX__LANE_TIMER)
+    struct jzx__message *message = jzx__message_of(node);
+    if (jzx__lane_is_watch(node->lane))
         return jzx__watch_begin(me, actor, node);
-    return jzx__timer_begin(me, actor, jzx__message_of(node)) ? JZX__LOOK_HANDLE : JZX__LOOK_GONE;
+    if (node->lane == JZX__LANE_ANSWER)
+        return jzx__ask_begin(me, actor, message) ? JZX__LOOK_HANDLE : JZX__LOOK_AGAIN;
+    if (!jzx__timer_begin(me, actor, message))
+        return JZX__LOOK_GONE;
+    if (message->tag == JZX_TAG_ASK_TIMEOUT)
+        jzx__ask_time_out(actor, message);
+    return JZX__LOOK_HANDLE;
 }
 
 /* Between two messages: the receive timeout hears that one was handled; of what comes next, that
- * goes which is no message or was cancelled; what is going to be handled is noted and counted.
- * False if the actor has ended. */
-static bool look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
+ * goes which is no message, was cancelled or comes too late; what is going to be handled is noted
+ * and counted. AGAIN or ENDED; else HANDLE, whether there is something to handle or not. */
+static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__node *node;
     if (cold->hears)
         jzx__timer_heard(me, cold);
     if (me->budget.left <= 1)
-        return true; /* nothing will be handled in this turn */
+        return JZX__LOOK_HANDLE; /* nothing will be handled in this turn */
     while ((node = actor->task.head) != NULL && node->lane >= JZX__LANE_TIMER) {
         enum jzx__look look = look_at(me, actor, node);
-        if (look == JZX__LOOK_ENDED)
-            return false;
         if (look == JZX__LOOK_HANDLE)
             break;
-        if (--me->budget.left <= 1)
-            return true;
+        if (look == JZX__LOOK_ENDED)
+            return look;
+        me->budget.left--;
+        if (look == JZX__LOOK_AGAIN)
+            return look;
+        if (me->budget.left <= 1)
+            return JZX__LOOK_HANDLE;
     }
     cold->hears = cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER;
     cold->steps += cold->accounts && node != NULL;
     if (cold->looks == 0 && cold->receive == NULL && !cold->accounts)
         actor->task.care &= (uint8_t)~JZX__CARE_HEAD;
-    return true;
+    return JZX__LOOK_HANDLE;
 }
 
 /* Everything that is not "handle the next message". Requests come last and are looked for again
@@ -209,19 +220,25 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
     if (actor->task.care & JZX__CARE_ROOM)
         jzx__mailbox_tell_waiters(me, actor, false);
     for (;;) {
+        enum jzx__look look = JZX__LOOK_HANDLE;
         if (is_wanted(actor)) {
             if (!obey(me, actor))
                 return ENDED;
-        } else if (actor->task.care & JZX__CARE_START) {
+            continue;
+        }
+        if (actor->task.care & JZX__CARE_START) {
             enum fate fate = start(me, turn);
             if (fate != GOES_ON)
                 return fate;
-        } else {
-            break;
+            continue;
         }
+        if (actor->task.care & JZX__CARE_HEAD)
+            look = look_at_head(me, actor);
+        if (look == JZX__LOOK_ENDED)
+            return ENDED;
+        if (look == JZX__LOOK_HANDLE)
+            break;
     }
-    if ((actor->task.care & JZX__CARE_HEAD) && !look_at_head(me, actor))
-        return ENDED;
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL);
         return ENDED;

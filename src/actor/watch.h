@@ -148,6 +148,7 @@ void jzx__watch_take_spare(struct jzx__actor *actor, struct jzx__node *node);
 enum jzx__look {
     JZX__LOOK_HANDLE, /* it is a message for the behaviour */
     JZX__LOOK_GONE,   /* it is not in the list any more: look at the next */
+    JZX__LOOK_AGAIN,  /* likewise, and user code has run: look at all again */
     JZX__LOOK_ENDED   /* the actor has ended by it */
 };
 

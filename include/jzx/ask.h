@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions and answers: a message with a reference and a deadline, and the answer to it.
+ *
+ *     asker                                     asked
+ *     jzx_ask(ctx, bank, &q, sizeof q, BALANCE,
+ *             JZX_MS(50), &ref);
+ *                                               case BALANCE:
+ *                                                   jzx_reply(ctx, msg, &sum, sizeof sum, SUM);
+ *     case SUM:                 jzx_ask_ref(ctx) == ref
+ *     case JZX_TAG_ASK_TIMEOUT: jzx_ask_ref(ctx) == ref
+ *
+ * A question and its answer are ordinary messages, with tags of their own; the reference travels
+ * beside the payload, and takes 8 of the JZX_MSG_INLINE bytes that travel without a second cache
+ * line. Nobody waits: the asker goes on with its other messages meanwhile.
+ *
+ * Of each question the asker handles the answer or the timeout, never both, and none of them after
+ * jzx_ask_cancel. A second answer, and one that comes too late, is a dead letter. If the asked
+ * actor ends, or drops the question, without an answer, the deadline is what the asker hears of it.
+ * The questions of an actor that ends are forgotten, as are those of one that works off its queue.
+ *
+ * No mailbox bound refuses an answer: the asker made room for it by asking. The question itself is
+ * bounded as any message. */
+#ifndef JZX_ASK_H
+#define JZX_ASK_H
+
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+#include "jzx/message.h"
+#include "jzx/time.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* There was no answer in time. sender is who was asked; data is the reference (8 bytes). */
+#define JZX_TAG_ASK_TIMEOUT 0xFFFF0012u
+
+/* Whom to answer, and what. Plain data: may be copied, kept, and sent to others. */
+typedef struct jzx_ask_handle {
+    jzx_actor_id asker; /* JZX_NOBODY: there was no question */
+    uint64_t ref;
+} jzx_ask_handle;
+
+JZX_BEGIN_C
+
+/* ---- the asker: only in its own turn, its init included, its cleanup not, and with the very
+ * context that it was given; also in a behaviour whose worker went on without it ---- */
+
+/* Sends a copy of len bytes as jzx_send does, from this actor, and expects an answer for
+ * timeout_ns: measured and rounded as jzx_send_after does; JZX_NEVER: for ever. The reference,
+ * which is never 0 and never used again by this actor, goes to *ref unless that is NULL.
+ * JZX_ERR_NO_SUCH_ACTOR (also if this actor works off its queue), and the other errors of jzx_send:
+ * then there is no question, and *ref is untouched. */
+JZX_API jzx_err jzx_ask(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len,
+                        uint32_t tag, uint64_t timeout_ns, uint64_t *ref);
+
+/* JZX_OK: neither an answer nor the timeout will be handled any more, even if one waits in the
+ * mailbox. JZX_ERR_INVALID_ARG: no such question waits for its answer, or a wrong context. */
+JZX_API jzx_err jzx_ask_cancel(jzx_context *ctx, uint64_t ref);
+
+/* The reference of the question to which the message that is being handled is the answer or the
+ * timeout; 0 for every other message, and once it was taken or stashed. */
+JZX_API uint64_t jzx_ask_ref(const jzx_context *ctx);
+
+/* ---- who is asked ---- */
+
+/* Answers the question that is being handled, with a copy of len bytes. It is answered once:
+ * JZX_ERR_INVALID_ARG if msg is not the message of this call or not a question, was answered, taken
+ * or stashed already. JZX_ERR_NO_SUCH_ACTOR: the asker has ended. JZX_ERR_LOOP_CLOSED,
+ * JZX_ERR_NO_MEMORY: may be tried again. JZX_OK says that the answer is under way, not that it
+ * comes in time. Only inside a behaviour. */
+JZX_API jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, size_t len,
+                          uint32_t tag);
+
+/* For an answer later, or by somebody else: the asker and the reference of the question that is
+ * being handled; all zero where jzx_reply would say JZX_ERR_INVALID_ARG. The message may then be
+ * taken. Only inside a behaviour. */
+JZX_API jzx_ask_handle jzx_ask_from(const jzx_context *ctx, const jzx_message *msg);
+
+/* Answers a question by its handle; from is what the asker sees as sender. Any thread; never
+ * blocks. JZX_ERR_INVALID_ARG (as jzx_send, or the handle names no question),
+ * JZX_ERR_NO_SUCH_ACTOR: the asker has ended; JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_reply_to(jzx_loop *loop, jzx_ask_handle handle, jzx_actor_id from,
+                             const void *data, size_t len, uint32_t tag);
+
+JZX_END_C
+
+#endif

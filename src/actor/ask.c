@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking, answering, and who was first (Q1 of ask.h). */
+#include "actor/ask.h"
+
+#include "actor/mailbox.h"
+#include "actor/own.h"
+#include "actor/timer_easy.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define ASKS_FIRST 8u
+
+/* What of a question or an answer can stay in the smallest block. */
+#define INLINE_MAX (JZX_MSG_INLINE - sizeof(uint64_t))
+
+_Static_assert(sizeof(uint64_t) == sizeof(jzx_msg_destructor), "a reference is a trailer");
+
+/* ---- the table ---- */
+
+static size_t table_size(uint32_t cap) {
+    return sizeof(struct jzx__asks) + cap * sizeof(struct jzx__ask);
+}
+
+static bool grow(struct jzx_loop *loop, struct jzx__cold *cold) {
+    struct jzx__asks *old = cold->asks;
+    uint32_t cap = old == NULL ? ASKS_FIRST : old->cap * 2;
+    if (cap > JZX__ASKS_MAX)
+        return false;
+    struct jzx__asks *asks = jzx__alloc(&loop->sched.allocator, table_size(cap));
+    if (asks == NULL)
+        return false;
+    *asks = (struct jzx__asks){.free = JZX__ASK_NONE};
+    if (old != NULL) {
+        memcpy(asks, old, table_size(old->cap));
+        jzx__free(&loop->sched.allocator, old, table_size(old->cap));
+    }
+    asks->cap = cap;
+    cold->asks = asks;
+    return true;
+}
+
+/* A place that is pending from now on; false without memory. */
+static bool acquire(struct jzx_loop *loop, struct jzx__cold *cold, uint32_t *index) {
+    if (cold->asks == NULL ||
+        (cold->asks->free == JZX__ASK_NONE && cold->asks->count == cold->asks->cap)) {
+        if (!grow(loop, cold))
+            return false;
+    }
+    struct jzx__asks *asks = cold->asks;
+    *index = asks->free;
+    if (*index != JZX__ASK_NONE) {
+        asks->free = asks->places[*index].next;
+    } else {
+        *index = asks->count++;
+        asks->places[*index].generation = 1;
+    }
+    asks->places[*index].timer = JZX_NO_TIMER;
+    asks->places[*index].next = JZX__ASK_PENDING;
+    return true;
+}
+
+static void release(struct jzx__asks *asks, struct jzx__ask *ask) {
+    ask->next = JZX__ASK_NONE;
+    if (++ask->generation == 0)
+        return; /* Q2 */
+    ask->next = asks->free;
+    asks->free = (uint32_t)(ask - asks->places);
+}
+
+static uint64_t ref_of(const struct jzx__asks *asks, uint32_t index) {
+    return (uint64_t)asks->places[index].generation << 32 | index;
+}
+
+/* The pending question, or NULL. */
+static struct jzx__ask *find(struct jzx__asks *asks, uint64_t ref) {
+    uint32_t index = (uint32_t)ref;
+    if (asks == NULL || index >= asks->count)
+        return NULL;
+    struct jzx__ask *ask = &asks->places[index];
+    return ask->generation == ref >> 32 && ask->next == JZX__ASK_PENDING ? ask : NULL;
+}
+
+void jzx__asks_release(struct jzx_loop *loop, struct jzx__cold *cold) {
+    if (cold->asks != NULL)
+        jzx__free(&loop->sched.allocator, cold->asks, table_size(cold->asks->cap));
+    cold->asks = NULL;
+}
+
+/* The question waits no more; its deadline will not be handled. */
+static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__asks *asks,
+                   uint64_t ref) {
+    struct jzx__ask *ask = find(asks, ref);
+    if (ask == NULL)
+        return false;
+    if (ask->timer != JZX_NO_TIMER)
+        (void)jzx__timer_cancel(loop, me, ask->timer); /* in time: else the place were free */
+    release(asks, ask);
+    return true;
+}
+
+/* ---- messages ---- */
+
+/* What is sent. */
+struct letter {
+    jzx_actor_id to;
+    jzx_actor_id from;
+    const void *data;
+    size_t len;
+    uint32_t tag;
+};
+
+static bool is_valid(const struct letter *letter) {
+    return (letter->data != NULL || letter->len == 0) && letter->len <= JZX_MSG_LEN_MAX &&
+           letter->tag < JZX_TAG_RESERVED;
+}
+
+static uint64_t trailer_of(struct jzx__message *message) {
+    uint64_t ref;
+    memcpy(&ref, jzx__message_trailer(message), sizeof ref);
+    return ref;
+}
+
+/* flag is JZX__MSG_QUESTION or JZX__MSG_ANSWER. NULL without memory. */
+static struct jzx__message *compose(struct jzx_loop *loop, struct jzx__worker *me,
+                                    const struct letter *letter, uint8_t flag, uint64_t ref) {
+    if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
+        jzx__worker_end_turn(me); /* W6 */
+    struct jzx__message *message =
+        letter->len <= INLINE_MAX
+            ? jzx__message_create(loop, me, JZX_MSG_INLINE)
+            : jzx__message_create_large(loop, me, letter->len, jzx__no_destructor);
+    if (message == NULL)
+        return NULL;
+    bool is_question = flag == JZX__MSG_QUESTION;
+    message->node.generation = jzx_id_generation(letter->to);
+    message->node.weight = is_question;
+    message->node.lane = is_question ? JZX__LANE_USER : JZX__LANE_ANSWER;
+    message->node.flags = flag | JZX__MSG_TRAILER;
+    message->sender = letter->from;
+    message->tag = letter->tag;
+    message->len = (uint32_t)letter->len;
+    memcpy(jzx__message_trailer(message), &ref, sizeof ref);
+    if (letter->len != 0)
+        memcpy(message->payload, letter->data, letter->len);
+    return message;
+}
+
+/* ---- asking ---- */
+
+/* The actor's deadline, to be set by its worker if the turn has lost it. */
+static jzx_err set_deadline(struct jzx__turn *turn, struct jzx__worker *me, jzx_actor_id asked,
+                            uint64_t ref, uint64_t timeout_ns, jzx_timer_id *timer) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    jzx_actor_id self = turn->ctx.self;
+    if (timeout_ns == JZX_NEVER)
+        return JZX_OK;
+    if (me != NULL && jzx__timer_set_easy(loop, me, self, asked, &ref, sizeof ref,
+                                          JZX_TAG_ASK_TIMEOUT, timeout_ns, timer))
+        return JZX_OK;
+    const struct jzx__timer_spec spec = {.to = self,
+                                         .from = asked,
+                                         .data = &ref,
+                                         .len = sizeof ref,
+                                         .tag = JZX_TAG_ASK_TIMEOUT,
+                                         .mode = JZX__TIMER_ONCE,
+                                         .delay_ns = timeout_ns};
+    struct jzx__timer *made = jzx__timer_make(loop, me, &spec);
+    if (made == NULL)
+        return JZX_ERR_NO_MEMORY;
+    if (me != NULL)
+        return jzx__timer_launch(loop, me, made, timer);
+    *timer = jzx__timer_id_of(made);
+    return jzx__timer_request(turn, made) ? JZX_OK : JZX_ERR_NO_MEMORY;
+}
+
+/* The question has its place. It is delivered last, as that cannot be undone. */
+static jzx_err send_question(struct jzx__turn *turn, struct jzx__worker *me,
+                             struct jzx__actor *target, const struct letter *letter,
+                             uint64_t timeout_ns, uint64_t ref) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
+    jzx_timer_id timer = JZX_NO_TIMER;
+    struct jzx__message *message = compose(loop, me, letter, JZX__MSG_QUESTION, ref);
+    if (message == NULL)
+        return JZX_ERR_NO_MEMORY;
+    jzx_err err = set_deadline(turn, me, letter->to, ref, timeout_ns, &timer);
+    if (err == JZX_OK) {
+        find(cold->asks, ref)->timer = timer;
+        err = jzx__mailbox_deliver(loop, me, target, message);
+    }
+    if (err != JZX_OK)
+        jzx__message_destroy(loop, me, message);
+    return err;
+}
+
+static jzx_err ask_inside(struct jzx__turn *turn, struct jzx__worker *me,
+                          const struct letter *letter, uint64_t timeout_ns, uint64_t *ref) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    struct jzx__actor *self = jzx__turn_actor(turn);
+    uint32_t index;
+    if (!is_valid(letter))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__actor *target = jzx__table_lookup(&loop->table, letter->to);
+    if (target == NULL || (jzx__task_inbox(&self->task) & JZX__INBOX_CLOSED) != 0)
+        return jzx__mailbox_gone(loop);
+    if (jzx__actor_cold(self) == NULL)
+        jzx__actor_set_cold(self, jzx__cold_create(loop, me));
+    struct jzx__cold *cold = jzx__actor_cold(self);
+    if (cold == NULL || !acquire(loop, cold, &index))
+        return JZX_ERR_NO_MEMORY;
+    uint64_t made = ref_of(cold->asks, index);
+    jzx_err err = send_question(turn, me, target, letter, timeout_ns, made);
+    if (err != JZX_OK)
+        settle(loop, me, cold->asks, made);
+    else if (ref != NULL)
+        *ref = made;
+    return err;
+}
+
+jzx_err jzx_ask(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len, uint32_t tag,
+                uint64_t timeout_ns, uint64_t *ref) {
+    if (jzx__own_turn(ctx) == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    const struct letter letter = {to, ctx->self, data, len, tag};
+    jzx_err err = ask_inside(jzx__turn_of(ctx), me, &letter, timeout_ns, ref);
+    if (JZX_UNLIKELY(err != JZX_OK))
+        jzx__send_refuse(ctx->loop, me, err);
+    jzx__visit_end(&visit);
+    return err;
+}
+
+jzx_err jzx_ask_cancel(jzx_context *ctx, uint64_t ref) {
+    struct jzx__actor *self = jzx__own_turn(ctx);
+    struct jzx__cold *cold = self == NULL ? NULL : jzx__actor_cold(self);
+    if (cold == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+    bool settled = settle(ctx->loop, me, cold->asks, ref);
+    jzx__visit_end(&visit);
+    return settled ? JZX_OK : JZX_ERR_INVALID_ARG;
+}
+
+uint64_t jzx_ask_ref(const jzx_context *ctx) {
+    if (jzx__own_turn(ctx) == NULL)
+        return 0;
+    const struct jzx__turn *turn = (const void *)ctx; /* the context is its first member */
+    struct jzx__message *message = turn->current;
+    uint64_t ref = 0;
+    if (message == NULL)
+        return 0;
+    if (message->node.flags & JZX__MSG_ANSWER)
+        return trailer_of(message);
+    if (message->tag == JZX_TAG_ASK_TIMEOUT)
+        memcpy(&ref, message->payload, sizeof ref);
+    return ref;
+}
+
+/* ---- answering ---- */
+
+static jzx_err answer(struct jzx_loop *loop, struct jzx__worker *me, const struct letter *letter,
+                      uint64_t ref) {
+    if (!is_valid(letter))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__actor *asker = jzx__table_lookup(&loop->table, letter->to);
+    if (asker == NULL)
+        return jzx__mailbox_gone(loop);
+    struct jzx__message *message = compose(loop, me, letter, JZX__MSG_ANSWER, ref);
+    if (message == NULL)
+        return JZX_ERR_NO_MEMORY;
+    if (JZX_UNLIKELY(jzx__worker_owns(me, &asker->task) && jzx__actor_cold(asker) == NULL)) {
+        jzx__counter_add(&me->counters.accepted, 1);
+        jzx__message_bury(loop, me, message, letter->to, NULL); /* Q4 */
+        return JZX_OK;
+    }
+    jzx_err err = jzx__mailbox_deliver(loop, me, asker, message);
+    if (err != JZX_OK)
+        jzx__message_destroy(loop, me, message);
+    return err;
+}
+
+jzx_err jzx_reply_to(jzx_loop *loop, jzx_ask_handle handle, jzx_actor_id from, const void *data,
+                     size_t len, uint32_t tag) {
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    const struct letter letter = {handle.asker, from, data, len, tag};
+    jzx_err err = handle.ref == 0 ? JZX_ERR_INVALID_ARG : answer(loop, me, &letter, handle.ref);
+    if (JZX_UNLIKELY(err != JZX_OK))
+        jzx__send_refuse(loop, me, err);
+    jzx__visit_end(&visit);
+    return err;
+}
+
+/* The message that is being handled, if it is msg and a question that waits for an answer. */
+static struct jzx__message *question_of(const jzx_context *ctx, const jzx_message *msg) {
+    if (msg == NULL || jzx__own_turn(ctx) == NULL)
+        return NULL;
+    const struct jzx__turn *turn = (const void *)ctx; /* the context is its first member */
+    struct jzx__message *message = turn->current;
+    return message != NULL && message->payload == msg->data &&
+                   (message->node.flags & JZX__MSG_QUESTION) != 0
+               ? message
+               : NULL;
+}
+
+jzx_ask_handle jzx_ask_from(const jzx_context *ctx, const jzx_message *msg) {
+    struct jzx__message *question = question_of(ctx, msg);
+    if (question == NULL)
+        return (jzx_ask_handle){JZX_NOBODY, 0};
+    return (jzx_ask_handle){question->sender, trailer_of(question)};
+}
+
+jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, size_t len,
+                  uint32_t tag) {
+    struct jzx__message *question = question_of(ctx, msg);
+    if (question == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_ask_handle handle = {question->sender, trailer_of(question)};
+    jzx_err err = jzx_reply_to(ctx->loop, handle, ctx->self, data, len, tag);
+    if (err == JZX_OK)
+        question->node.flags &= (uint8_t)~JZX__MSG_QUESTION; /* once */
+    return err;
+}
+
+/* ---- in the asker's turn ---- */
+
+bool jzx__ask_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                    struct jzx__message *message) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    cold->looks--;
+    if (settle(loop, me, cold->asks, trailer_of(message))) {
+        message->node.lane = JZX__LANE_USER; /* Q3 */
+        return true;
+    }
+    jzx__task_pop(&actor->task, &message->node);
+    jzx__message_bury(loop, me, message, jzx__actor_id(actor), jzx__actor_name(actor));
+    return false;
+}
+
+void jzx__ask_time_out(struct jzx__actor *actor, const struct jzx__message *message) {
+    struct jzx__asks *asks = jzx__actor_cold(actor)->asks;
+    uint64_t ref;
+    memcpy(&ref, message->payload, sizeof ref);
+    struct jzx__ask *ask = find(asks, ref); /* NULL: it was put aside, and comes again */
+    if (ask != NULL)
+        release(asks, ask);
+}
