@@ -404,7 +404,7 @@ void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text) {
     turn->exits = true;
     turn->exit_reason = allowed_reason(reason);
     snprintf(turn->exit_text, sizeof turn->exit_text, "%s", text == NULL ? "" : text);
-    _longjmp(*turn->jump, 1);
+    longjmp(*turn->jump, 1); /* as _longjmp after _setjmp, and ThreadSanitizer knows it */
 }
 
 void jzx_check_failed(jzx_context *ctx, const char *condition, const char *file, int line) {
