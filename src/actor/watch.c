@@ -305,10 +305,18 @@ static void pop(struct jzx__actor *actor, struct jzx__node *node) {
     jzx__task_pop(&actor->task, node);
 }
 
+/* It has come to where it was for: who has its notice may free the record without looking. */
+static void free_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
+    if (watch->spare != NULL)
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, watch->spare);
+    watch->spare = NULL;
+}
+
 /* The target is asked to list it. */
 static void be_asked(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                      struct jzx__watch *watch) {
     struct jzx__watch *peer = watch->peer;
+    free_spare(loop, me, watch);
     if (peer != NULL)
         jzx__watch_hold(cold, peer);
     if (advance(watch, JZX__WATCH_ASKED, JZX__WATCH_LISTED)) {
@@ -408,6 +416,7 @@ static void bury_asked(struct jzx__worker *me, struct jzx__watch *watch,
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__watch *peer = watch->peer;
     watch->peer = NULL;
+    free_spare(loop, me, watch);
     write_notice(watch, ending);
     if (advance(watch, JZX__WATCH_ASKED, JZX__WATCH_FIRED))
         send_notice(me, watch);
