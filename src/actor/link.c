@@ -89,8 +89,12 @@ static bool create_pair(struct jzx__own *own, jzx_actor_id other, struct jzx__wa
     jzx_actor_id self = own->turn->ctx.self;
     *mine = jzx__watch_create(loop, own->me, JZX__WATCH_LINK, self, other);
     *theirs = jzx__watch_create(loop, own->me, JZX__WATCH_LINK, other, self);
-    if (*mine != NULL && *theirs != NULL)
+    if (*mine != NULL && *theirs != NULL) {
+        jzx_monitor_ref pair = new_ref(loop, own->me);
+        jzx__watch_notice(*mine)->monitor = pair;
+        jzx__watch_notice(*theirs)->monitor = pair;
         return true;
+    }
     if (*mine != NULL)
         jzx__watch_destroy(loop, own->me, *mine);
     if (*theirs != NULL)

@@ -173,15 +173,22 @@ jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
 
 /* ---- letting go ---- */
 
-/* The holder has unlinked: the actor that the caller acts for does the same. */
+/* The number that the two watches of a link share. */
+static jzx_monitor_ref pair_of(struct jzx__watch *watch) {
+    return jzx__watch_notice(watch)->monitor;
+}
+
+/* The holder has unlinked: the actor that the caller acts for does the same with its own of the
+ * pair, and not with that of a newer link between the two. */
 static void unlink_back(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
-                        jzx_actor_id other) {
+                        jzx_monitor_ref pair) {
     struct jzx__link *ring = &cold->watches.ring;
-    for (struct jzx__link *link = ring->next; link != ring;) {
+    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
         struct jzx__watch *watch = watch_at_holder(link);
-        link = link->next;
-        if (watch->kind == JZX__WATCH_LINK && target_of(watch) == other)
+        if (watch->kind == JZX__WATCH_LINK && pair_of(watch) == pair) {
             jzx__watch_let_go(loop, me, watch, 0);
+            return;
+        }
     }
 }
 
@@ -191,11 +198,11 @@ static void let_go_listed(struct jzx_loop *loop, struct jzx__worker *me, struct 
     jzx_actor_id id = target_of(watch);
     struct jzx__actor *target = jzx__table_lookup(&loop->table, id);
     if (may_act_for(me, target)) {
-        jzx_actor_id holder = watch->holder;
+        jzx_monitor_ref pair = pair_of(watch);
         jzx__list_remove(&watch->at_target);
         jzx__watch_destroy(loop, me, watch);
         if (unlinked)
-            unlink_back(loop, me, jzx__actor_cold(target), holder);
+            unlink_back(loop, me, jzx__actor_cold(target), pair);
     } else if (target == NULL || !push(me, target, &watch->leave, id)) {
         if (mark(watch, JZX__WATCH_RETURNED) & JZX__WATCH_LOST)
             jzx__watch_destroy(loop, me, watch);
@@ -336,12 +343,12 @@ static void be_left(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__c
                     struct jzx__watch *watch) {
     /* acquire: pairs with mark in let_go */
     uint32_t state = jzx__atomic_load_acquire(&watch->state);
-    jzx_actor_id holder = watch->holder;
+    jzx_monitor_ref pair = pair_of(watch);
     if ((state & JZX__WATCH_LOST) == 0)
         jzx__list_remove(&watch->at_target);
     jzx__watch_destroy(loop, me, watch);
     if (state & JZX__WATCH_UNLINKED)
-        unlink_back(loop, me, cold, holder);
+        unlink_back(loop, me, cold, pair);
 }
 
 /* A linked actor, or the supervisor, has ended, and that is not to be a message. */
@@ -361,8 +368,16 @@ static enum jzx__look obey_exit(struct jzx__worker *me, struct jzx__actor *actor
 /* Two actors that link each other at once are linked twice, and hear of it once. */
 static void forget_doubles(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                            struct jzx__watch *watch) {
-    if (watch->kind == JZX__WATCH_LINK)
-        unlink_back(loop, me, cold, target_of(watch));
+    struct jzx__link *ring = &cold->watches.ring;
+    if (watch->kind != JZX__WATCH_LINK)
+        return;
+    jzx__watch_notice(watch)->monitor = JZX_NO_MONITOR; /* not for the user */
+    for (struct jzx__link *link = ring->next; link != ring;) {
+        struct jzx__watch *other = watch_at_holder(link);
+        link = link->next;
+        if (other->kind == JZX__WATCH_LINK && target_of(other) == target_of(watch))
+            jzx__watch_let_go(loop, me, other, 0);
+    }
 }
 
 /* The notice has come to its holder. */

@@ -22,7 +22,8 @@
  *   N6  notices go out after the cleanup, by the ordinary way of messages: what the dead actor sent
  *       before comes before.
  *
- * A link is two watches, one each way. The one that asks brings the other along (peer).
+ * A link is two watches, one each way, with the same number in their notices. The one that asks
+ * brings the other along (peer).
  *
  * Rejected: a lock per actor (an exit would have to take it to learn that nobody watches, and an
  * exit without watchers has no atomic operation to spare); one list at the holder only (a dead
