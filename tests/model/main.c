@@ -58,6 +58,7 @@ static struct model_suite suites[] = {
     {"crew", model_crew, &model_crew_count},
     {"watchdog", model_watchdog, &model_watchdog_count},
     {"timer", model_timer, &model_timer_count},
+    {"watch", model_watch, &model_watch_count},
 };
 static const size_t suite_count = sizeof suites / sizeof *suites;
 

@@ -22,6 +22,8 @@ extern const struct model_scenario model_watchdog[];
 extern const size_t model_watchdog_count;
 extern const struct model_scenario model_timer[];
 extern const size_t model_timer_count;
+extern const struct model_scenario model_watch[];
+extern const size_t model_watch_count;
 extern const struct model_scenario model_parker[];
 extern const size_t model_parker_count;
 extern const struct model_scenario model_deque[];
