@@ -15,6 +15,7 @@
 #include "jzx/id.h"
 #include "jzx/loop.h"
 #include "jzx/message.h"
+#include "jzx/name.h"
 #include "jzx/observe.h"
 #include "jzx/supervisor.h"
 #include "jzx/time.h"

@@ -24,6 +24,8 @@ static const struct {
     {JZX_ERR_IO_REG_FAILED, -9, "JZX_ERR_IO_REG_FAILED"},
     {JZX_ERR_IO_NOT_WATCHED, -10, "JZX_ERR_IO_NOT_WATCHED"},
     {JZX_ERR_MAX_ACTORS, -11, "JZX_ERR_MAX_ACTORS"},
+    {JZX_ERR_BUSY, -12, "JZX_ERR_BUSY"},
+    {JZX_ERR_EXISTS, -13, "JZX_ERR_EXISTS"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

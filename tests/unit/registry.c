@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Moving a name to a new actor, as those do who start actors again. */
+#include "actor/registry.h"
+
+#include "actor/system.h"
+
+#include "fixture.h"
+
+#include <stdio.h>
+
+#include <jzx/name.h>
+
+static jzx_behavior_result stop(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    (void)msg;
+    return JZX_BEHAVIOR_STOP;
+}
+
+static jzx_actor_id spawn(jzx_loop *loop) {
+    return fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = stop));
+}
+
+static void end(jzx_loop *loop, jzx_actor_id id) {
+    fixture_send(loop, id, 1);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+}
+
+JZX_TEST(a_pinned_name_moves_to_a_new_actor_without_memory, "D+name", "C17") {
+    jzx_loop *loop = fixture_loop();
+    struct jzx__name *pin = NULL;
+    jzx_actor_id first = spawn(loop);
+    JZX_EXPECT_EQ(jzx__names_pin(loop, "child", first, &pin), JZX_OK);
+    jzx_actor_id second = spawn(loop);
+    JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_ERR_EXISTS); /* the first one lives */
+    end(loop, first);
+    for (uint32_t i = 0; i < 1000; i++) { /* enough to sweep and to grow */
+        char name[32];
+        snprintf(name, sizeof name, "other %u", i);
+        JZX_EXPECT_EQ(jzx_register(loop, name, second), JZX_OK);
+    }
+    fixture_fail_allocations(0, UINT64_MAX);
+    JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_OK);
+    JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_OK);
+    fixture_fail_allocations(UINT64_MAX, 0);
+    jzx_actor_id found = JZX_NOBODY;
+    JZX_EXPECT_EQ(jzx_lookup(loop, "child", &found), JZX_OK);
+    JZX_EXPECT_EQ(found, second);
+    jzx__names_unpin(loop, pin);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_name_that_somebody_took_meanwhile_does_not_move, "D+name") {
+    jzx_loop *loop = fixture_loop();
+    struct jzx__name *pin = NULL;
+    jzx_actor_id first = spawn(loop);
+    jzx_actor_id thief = spawn(loop);
+    JZX_EXPECT_EQ(jzx__names_pin(loop, "child", first, &pin), JZX_OK);
+    end(loop, first);
+    JZX_EXPECT_EQ(jzx_register(loop, "child", thief), JZX_OK);
+    jzx_actor_id second = spawn(loop);
+    JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_ERR_EXISTS);
+    end(loop, thief);
+    JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_OK); /* free again */
+    jzx__names_unpin(loop, pin);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_name_is_neither_pinned_for_nor_moved_to_who_has_ended, "D+name") {
+    jzx_loop *loop = fixture_loop();
+    struct jzx__name *pin = NULL;
+    struct jzx__name *none = NULL;
+    jzx_actor_id first = spawn(loop);
+    jzx_actor_id second = spawn(loop);
+    JZX_EXPECT_EQ(jzx__names_pin(loop, "@child", first, &pin), JZX_OK); /* the runtime may */
+    JZX_EXPECT_EQ(jzx__names_pin(loop, "@child", second, &none), JZX_ERR_EXISTS);
+    JZX_EXPECT_EQ(jzx__names_pin(loop, "", second, &none), JZX_ERR_INVALID_ARG);
+    end(loop, second);
+    JZX_EXPECT_EQ(jzx__names_pin(loop, "x", second, &none), JZX_ERR_NO_SUCH_ACTOR);
+    end(loop, first);
+    JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(none, NULL);
+    jzx__names_unpin(loop, pin);
+    fixture_destroy(loop);
+}
