@@ -17,8 +17,9 @@
 typedef struct jzx_loop jzx_loop;
 typedef struct jzx_context jzx_context;
 
-/* What a behaviour receives. data is never NULL; it is borrowed for the call, may be written to,
- * and is aligned for any type. jzx_msg_take() makes it the receiver's. */
+/* What a behaviour receives. data is never NULL; it is borrowed for the call, may be written to
+ * (unless it is shared, see jzx_msg_share), and is aligned for any type. jzx_msg_take() makes it
+ * the receiver's. */
 typedef struct jzx_message {
     void *data;
     size_t len;
@@ -72,6 +73,22 @@ JZX_API JZX_MUST_USE jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_a
  * taken or stashed already, or if it is that of a timer that repeats. Only inside a behaviour.
  * Cannot fail for memory. */
 JZX_API JZX_MUST_USE void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg);
+
+/* Makes a buffer that the caller owns (of jzx_msg_alloc or jzx_msg_take) a shared one: it has a
+ * count of references, of which the caller has one, and from now on nobody writes to it. Returns
+ * data: it stays where it is, and nothing can fail. A buffer that is shared already stays as it is:
+ * the caller has one reference before and after. NULL if loop or data is NULL.
+ * With a reference to a shared buffer one may call jzx_send_shared, jzx_msg_free, which gives the
+ * reference up (with the last one the destructor runs and the buffer is freed, on that thread), and
+ * jzx_send_msg, which moves it to the receiver. A receiver's msg->data is the buffer itself;
+ * jzx_msg_take gives it a reference of its own. References may be used and given up on any
+ * threads. */
+JZX_API void *jzx_msg_share(jzx_loop *loop, void *data);
+
+/* Sends a reference to a shared buffer, without a copy; the caller keeps its own. Any thread; never
+ * blocks. Errors as jzx_send; JZX_ERR_INVALID_ARG also if data is not shared. */
+JZX_API jzx_err jzx_send_shared(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data,
+                                uint32_t tag);
 
 /* Releases a buffer that the caller owns; its destructor runs now. NULL does nothing. */
 JZX_API void jzx_msg_free(jzx_loop *loop, void *data);

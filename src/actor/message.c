@@ -2,6 +2,7 @@
 /* Blocks for messages, and what becomes of those that nobody handles. */
 #include "actor/message.h"
 
+#include "actor/share.h"
 #include "actor/timer.h"
 #include "base/alloc.h"
 
@@ -62,6 +63,10 @@ void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
         jzx__timer_release(loop, me, message);
         return;
     }
+    if (message->node.flags & JZX__MSG_REF)
+        message = jzx__shared_unwrap(loop, me, message);
+    if ((message->node.flags & JZX__MSG_SHARED) && !jzx__shared_release(message))
+        return;
     if (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) {
         jzx_msg_destructor destructor;
         memcpy(&destructor, jzx__message_trailer(message), sizeof destructor);

@@ -38,6 +38,8 @@ enum jzx__lane {
 #define JZX__MSG_TRAILER 0x04u  /* where a destructor would be stands something else */
 #define JZX__MSG_QUESTION 0x08u /* the trailer is its reference, and it was not answered yet */
 #define JZX__MSG_ANSWER 0x10u   /* the trailer is the reference of its question */
+#define JZX__MSG_SHARED 0x20u   /* a buffer with a count, see share.h; never in a mailbox */
+#define JZX__MSG_REF 0x40u      /* a reference to one */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT

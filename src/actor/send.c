@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jzx_send and its relatives: arguments, the look-up, the copy; the rest is the mailbox's. */
 #include "actor/mailbox.h"
+#include "actor/share.h"
 
 #include <string.h>
 
@@ -121,6 +122,21 @@ jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t
     return jzx_send(loop, to, JZX_NOBODY, data, len, tag);
 }
 
+/* Moves a reference, in a message that is made for it. */
+static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
+                           struct jzx__message *block, jzx_actor_id to, jzx_actor_id from,
+                           uint32_t tag) {
+    struct jzx__message *message = jzx__shared_wrap(loop, me, block);
+    if (message == NULL)
+        return refuse(loop, me, JZX_ERR_NO_MEMORY);
+    address(message, to, from, tag);
+    jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
+    if (err == JZX_OK)
+        return JZX_OK;
+    jzx__shared_unwrap(loop, me, message);
+    return refuse(loop, me, err);
+}
+
 static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
                            jzx_actor_id from, void *data, uint32_t tag) {
     if (data == NULL || tag >= JZX_TAG_RESERVED)
@@ -129,6 +145,8 @@ static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     if (actor == NULL)
         return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
     struct jzx__message *message = jzx__message_of_data(data);
+    if (message->node.flags & JZX__MSG_SHARED)
+        return move_shared(loop, me, actor, message, to, from, tag);
     address(message, to, from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     return err == JZX_OK ? JZX_OK : jzx__send_refuse(loop, me, err);
@@ -141,5 +159,17 @@ jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *d
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
     jzx_err err = move_inside(loop, me, to, from, data, tag);
     jzx__visit_end(&visit);
+    return err;
+}
+
+jzx_err jzx_send_shared(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data,
+                        uint32_t tag) {
+    struct jzx__message *block = data == NULL ? NULL : jzx__message_of_data(data);
+    if (loop == NULL || block == NULL || (block->node.flags & JZX__MSG_SHARED) == 0)
+        return jzx_send_msg(loop, to, from, NULL, tag); /* refused, and in the books */
+    jzx__shared_acquire(block);
+    jzx_err err = jzx_send_msg(loop, to, from, data, tag); /* moves the new one */
+    if (err != JZX_OK)
+        jzx__shared_release(block); /* not the last: the caller has its own */
     return err;
 }

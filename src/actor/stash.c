@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a behaviour does with itself and with the message it is handling. */
 #include "actor/mailbox.h"
+#include "actor/share.h"
 
 /* The turn, if msg is the message that it handles and still its own; else NULL. */
 static struct jzx__turn *turn_with(jzx_context *ctx, const jzx_message *msg) {
     if (ctx == NULL || msg == NULL)
         return NULL;
     struct jzx__turn *turn = jzx__turn_of(ctx);
-    return turn->current != NULL && turn->current->payload == msg->data ? turn : NULL;
+    return turn->current != NULL && jzx__message_data(turn->current) == msg->data ? turn : NULL;
 }
 
 /* True if the turn's thread has lost its worker; the stash is still the turn's. */
@@ -32,6 +33,12 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
     }
     message->node.flags &= (uint8_t) ~(JZX__MSG_QUESTION | JZX__MSG_ANSWER); /* a buffer as any */
     turn->current = NULL;
+    if (JZX_UNLIKELY(message->node.flags & JZX__MSG_REF)) {
+        struct jzx__visit visit;
+        struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
+        message = jzx__shared_unwrap(ctx->loop, me, message);
+        jzx__visit_end(&visit);
+    }
     return message->payload;
 }
 

@@ -4,6 +4,7 @@
  * message. */
 #include "actor/ask.h"
 #include "actor/mailbox.h"
+#include "actor/share.h"
 #include "sched/balance.h"
 #include "sched/pass.h"
 
@@ -309,7 +310,8 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
         me->pass_handled++;
         jzx__task_pop(task, node);
         struct jzx__message *message = jzx__message_of(node);
-        jzx_message view = {message->payload, message->len, message->tag, message->sender};
+        jzx_message view = {jzx__message_data(message), message->len, message->tag,
+                            message->sender};
         jzx_behavior_fn behavior = (jzx_behavior_fn)task->entry;
         turn->current = message;
         /* relaxed: for dumps and the watchdog */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting references, and putting them into messages. */
+#include "actor/share.h"
+
+static struct jzx__shared *shared_of(struct jzx__message *block) {
+    return (void *)block;
+}
+
+void jzx__shared_init(struct jzx__message *block) {
+    block->node.flags |= JZX__MSG_SHARED;
+    /* relaxed: the caller's alone as yet; whoever gets a reference gets it by a publication */
+    jzx__atomic_store_relaxed(&shared_of(block)->references, 1u);
+}
+
+void jzx__shared_acquire(struct jzx__message *block) {
+    /* relaxed: the caller has a reference, so that it cannot go away */
+    jzx__atomic_add_relaxed(&shared_of(block)->references, 1u);
+}
+
+bool jzx__shared_release(struct jzx__message *block) {
+    /* release: pairs with the acquire of who gives up the last one; reads of the buffer come first.
+     * UINT64_MAX is minus one */
+    return jzx__atomic_add_acq_rel(&shared_of(block)->references, UINT64_MAX) == 1;
+}
+
+struct jzx__message *jzx__shared_wrap(struct jzx_loop *loop, struct jzx__worker *me,
+                                      struct jzx__message *block) {
+    struct jzx__message *message = jzx__message_create(loop, me, sizeof block);
+    if (message == NULL)
+        return NULL;
+    message->node.flags = JZX__MSG_REF;
+    message->len = block->len;
+    memcpy(message->payload, &block, sizeof block);
+    return message;
+}
+
+struct jzx__message *jzx__shared_unwrap(struct jzx_loop *loop, struct jzx__worker *me,
+                                        struct jzx__message *message) {
+    struct jzx__message *block = jzx__message_target(message);
+    message->node.flags = 0; /* the reference is the caller's */
+    jzx__message_destroy(loop, me, message);
+    return block;
+}
+
+void *jzx_msg_share(jzx_loop *loop, void *data) {
+    if (loop == NULL || data == NULL)
+        return NULL;
+    struct jzx__message *block = jzx__message_of_data(data);
+    if ((block->node.flags & JZX__MSG_SHARED) == 0)
+        jzx__shared_init(block);
+    return data;
+}
