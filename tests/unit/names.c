@@ -243,3 +243,53 @@ JZX_TEST(readers_see_what_stays_and_never_a_mixture_while_names_come_and_go) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     close_names(&race.names);
 }
+
+/* ---- two names that take one entry from each other ---- */
+
+struct duel {
+    struct jzx__names names;
+    struct jzx__name_key keys[2];
+    atomic_bool over;
+    atomic_uint found;
+};
+
+/* The first has the value 1 or none, the second 2 or none. */
+static void *read_both(void *arg) {
+    struct duel *duel = arg;
+    while (!atomic_load_explicit(&duel->over, memory_order_relaxed))
+        for (uint32_t i = 0; i < 2; i++) {
+            uint64_t value = get(&duel->names, duel->keys[i]);
+            JZX_EXPECT(value == 0 || value == i + 1);
+            if (value != 0)
+                atomic_fetch_add_explicit(&duel->found, 1, memory_order_relaxed);
+        }
+    return NULL;
+}
+
+/* Names whose chains begin at the same slot of the first array. */
+static void find_rivals(struct jzx__name_key *keys) {
+    keys[0] = numbered(1);
+    uint32_t i = 2;
+    do {
+        keys[1] = numbered(i++);
+    } while (((keys[0].hash ^ keys[1].hash) & 63) != 0);
+}
+
+JZX_TEST(a_reader_takes_no_value_of_the_name_that_has_the_entry_now) {
+    static struct duel duel;
+    pthread_t threads[2];
+    uint64_t rounds = jzx_test_rounds(1000000, 20000000);
+    open_names(&duel.names);
+    find_rivals(duel.keys);
+    struct jzx__name *entry = put(&duel.names, duel.keys[0], 1);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_both, &duel), 0);
+    for (uint64_t i = 0; i < rounds || atomic_load(&duel.found) < 10; i++) {
+        jzx__name_set(entry, 0);
+        JZX_EXPECT_EQ(put(&duel.names, duel.keys[i % 2], i % 2 + 1), entry);
+    }
+    atomic_store(&duel.over, true);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    close_names(&duel.names);
+}
