@@ -113,6 +113,10 @@ typedef struct jzx_config {
                                  * beyond it is dealt to the workers */
     uint32_t steal_batch;       /* actors that a worker takes from another at once, at most (32) */
     uint64_t park_timeout_ns;   /* longest sleep of an idle worker; 0: until it is woken */
+
+    /* Groups of actors (jzx/group.h); by default JZX_UNLIMITED, both. */
+    uint32_t max_groups;            /* that there are at once */
+    uint32_t max_members_per_group; /* actors, however often each has joined */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

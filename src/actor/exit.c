@@ -167,6 +167,8 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
     jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
     actor->task.status = failed ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
     bury_all(me, actor, inbox, ending);
+    if (cold != NULL && cold->groups != NULL)
+        jzx__groups_leave_all(me, actor);
     call_cleanup(me, actor, ending->id, ending->reason);
     tell_observer(jzx__loop_of(me), actor, ending);
     if (failed)

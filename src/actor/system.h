@@ -4,6 +4,7 @@
 #ifndef JZX_ACTOR_SYSTEM_H
 #define JZX_ACTOR_SYSTEM_H
 
+#include "actor/groups.h"
 #include "actor/registry.h"
 #include "actor/table.h"
 #include "actor/timer_pool.h"
@@ -42,6 +43,7 @@ struct jzx_loop {
     struct jzx__sched sched;
     struct jzx__timer_pool timer_pool;
     struct jzx__registry registry;
+    struct jzx__groups groups;
     struct jzx__observer observer;
     struct jzx__supers supers;
     _Atomic uint32_t escalated; /* 1 when a supervisor at the top has given up */

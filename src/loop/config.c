@@ -43,6 +43,8 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->local_queue_size, JZX_DEFAULT_LOCAL_QUEUE_SIZE);
     default_to(&config->global_queue_size, JZX_DEFAULT_GLOBAL_QUEUE_SIZE);
     default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);
+    default_to(&config->max_groups, JZX_UNLIMITED);
+    default_to(&config->max_members_per_group, JZX_UNLIMITED);
 }
 
 /* What depends on the machine, and is not written into a user's configuration. */
@@ -97,6 +99,10 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "global_queue_size";
     if (config->steal_batch == JZX_NONE)
         return "steal_batch";
+    if (config->max_groups == JZX_NONE)
+        return "max_groups";
+    if (config->max_members_per_group == JZX_NONE)
+        return "max_members_per_group";
     return NULL;
 }
 

@@ -128,6 +128,7 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     }
     jzx__table_init(&loop->table, filled.max_actors, &loop->sched.allocator);
     jzx__registry_init(&loop->registry, &loop->table, &loop->sched.allocator);
+    jzx__groups_init(&loop->groups, &filled, &loop->sched.allocator);
     for (uint32_t i = 0; i < filled.workers; i++)
         jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, filled.workers);
     loop->default_mailbox_cap = filled.default_mailbox_cap;
@@ -412,6 +413,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     assert_books(loop);
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;
+    jzx__groups_deinit(&loop->groups);
     jzx__registry_deinit(&loop->registry);
     jzx__table_deinit(&loop->table);
     jzx__lock_deinit(&loop->supers.lock);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Watching a group: a snapshot, and then every join and leave, in order and exactly once. */
+#include "grouping.h"
+
+static struct heard heard[4][HEARD_MAX];
+
+static void open_ears(jzx_loop *loop, struct ear *ears, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        ears[i] = (struct ear){.heard = i < 4 ? heard[i] : NULL};
+        ear_spawn(loop, &ears[i]);
+    }
+}
+
+JZX_TEST(a_subscriber_hears_of_first_joins_and_last_leaves, "D+pg", "X15") {
+    jzx_loop *loop = fixture_loop();
+    struct ear ears[3];
+    open_ears(loop, ears, 3);
+    JZX_EXPECT_EQ(join(loop, &ears[1], "g"), JZX_OK); /* before: no message */
+    JZX_EXPECT_EQ(monitor(loop, &ears[0], "g"), JZX_OK);
+    JZX_EXPECT_EQ(ears[0].count, 1);
+    JZX_EXPECT_EQ(join(loop, &ears[1], "g"), JZX_OK); /* it is one already */
+    JZX_EXPECT_EQ(join(loop, &ears[2], "g"), JZX_OK);
+    JZX_EXPECT_EQ(leave(loop, &ears[1], "g"), JZX_OK);
+    JZX_EXPECT_EQ(join(loop, &ears[2], "other"), JZX_OK); /* another group */
+    JZX_EXPECT_EQ(leave(loop, &ears[1], "g"), JZX_OK);
+    JZX_EXPECT_EQ(join(loop, &ears[0], "g"), JZX_OK); /* itself */
+    ear_stop(loop, &ears[2]);
+    JZX_EXPECT_EQ(ears[0].events, 4);
+    expect_event(&ears[0], 0, JZX_TAG_GROUP_JOIN, ears[2].id, "g");
+    expect_event(&ears[0], 1, JZX_TAG_GROUP_LEAVE, ears[1].id, "g");
+    expect_event(&ears[0], 2, JZX_TAG_GROUP_JOIN, ears[0].id, "g");
+    expect_event(&ears[0], 3, JZX_TAG_GROUP_LEAVE, ears[2].id, "g");
+    JZX_EXPECT_EQ(ears[1].events, 0);
+    fixture_destroy(loop);
+}
+
+struct snapshot {
+    const char *group;
+    jzx_actor_id *ids;
+    size_t capacity;
+};
+
+static void do_snapshot(jzx_context *ctx, struct ear *self) {
+    const struct snapshot *wanted = self->arg;
+    self->err = jzx_group_monitor(ctx, wanted->group, wanted->ids, wanted->capacity, &self->count);
+}
+
+JZX_TEST(a_subscription_begins_with_a_snapshot_or_not_at_all, "D+pg") {
+    jzx_loop *loop = fixture_loop();
+    struct ear ears[4];
+    jzx_actor_id ids[3] = {0};
+    open_ears(loop, ears, 4);
+    for (uint32_t i = 1; i < 4; i++)
+        JZX_EXPECT_EQ(join(loop, &ears[i], "g"), JZX_OK);
+    struct snapshot small = {"g", ids, 2};
+    JZX_EXPECT_EQ(ear_do(loop, &ears[0], do_snapshot, &small), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(ears[0].count, 3); /* so many there are */
+    JZX_EXPECT_EQ(ids[0], 0);
+    JZX_EXPECT_EQ(leave(loop, &ears[3], "g"), JZX_OK);
+    JZX_EXPECT_EQ(ears[0].events, 0); /* it is no subscriber */
+    JZX_EXPECT_EQ(join(loop, &ears[3], "g"), JZX_OK);
+    struct snapshot large = {"g", ids, 3};
+    JZX_EXPECT_EQ(ear_do(loop, &ears[0], do_snapshot, &large), JZX_OK);
+    JZX_EXPECT_EQ(ears[0].count, 3);
+    for (uint32_t i = 1; i < 4; i++)
+        JZX_EXPECT(ids[0] == ears[i].id || ids[1] == ears[i].id || ids[2] == ears[i].id);
+    JZX_EXPECT_EQ(ear_do(loop, &ears[0], do_snapshot, &large), JZX_OK); /* only looks again */
+    JZX_EXPECT_EQ(leave(loop, &ears[3], "g"), JZX_OK);
+    JZX_EXPECT_EQ(ears[0].events, 1); /* one subscription */
+    fixture_destroy(loop);
+}
+
+JZX_TEST(who_ends_its_subscription_hears_nothing_more, "D+pg") {
+    jzx_loop *loop = fixture_loop();
+    struct ear ears[3];
+    open_ears(loop, ears, 3);
+    JZX_EXPECT_EQ(demonitor(loop, &ears[0], "g"), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(monitor(loop, &ears[0], "g"), JZX_OK);
+    JZX_EXPECT_EQ(monitor(loop, &ears[1], "g"), JZX_OK);
+    JZX_EXPECT_EQ(join(loop, &ears[2], "g"), JZX_OK);
+    JZX_EXPECT_EQ(demonitor(loop, &ears[0], "g"), JZX_OK);
+    JZX_EXPECT_EQ(demonitor(loop, &ears[0], "g"), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(demonitor(loop, &ears[2], "g"), JZX_ERR_NO_SUCH_ACTOR); /* a member only */
+    JZX_EXPECT_EQ(leave(loop, &ears[2], "g"), JZX_OK);
+    JZX_EXPECT_EQ(ears[0].events, 1);
+    JZX_EXPECT_EQ(ears[1].events, 2);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_subscriber_that_ends_is_forgotten, "D+pg") {
+    jzx_loop *loop = fixture_loop();
+    struct ear ears[3];
+    open_ears(loop, ears, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        JZX_EXPECT_EQ(monitor(loop, &ears[i], "g"), JZX_OK);
+        JZX_EXPECT_EQ(join(loop, &ears[i], "g"), JZX_OK);
+    }
+    ear_stop(loop, &ears[0]);
+    JZX_EXPECT_EQ(ears[0].events, 3); /* the joins, not its own end */
+    JZX_EXPECT_EQ(ears[1].events, 3);
+    JZX_EXPECT_EQ(ears[2].events, 2);
+    JZX_EXPECT_EQ(leave(loop, &ears[1], "g"), JZX_OK);
+    JZX_EXPECT_EQ(ears[2].events, 3);
+    expect_event(&ears[2], 1, JZX_TAG_GROUP_LEAVE, ears[0].id, "g");
+    expect_event(&ears[2], 2, JZX_TAG_GROUP_LEAVE, ears[1].id, "g");
+    fixture_destroy(loop);
+}
+
+JZX_TEST(events_pass_a_full_mailbox_and_are_in_the_books, "D+pg", "X14", "X15") {
+    jzx_loop *loop = fixture_loop();
+    struct ear ears[3];
+    open_ears(loop, ears, 3);
+    ear_stop(loop, &ears[0]);
+    ears[0].id = fixture_spawn(
+        loop, &JZX_SPAWN_OPTS(.behavior = listen, .state = &ears[0], .mailbox_cap = 1));
+    JZX_EXPECT_EQ(monitor(loop, &ears[0], "g"), JZX_OK);
+    uint64_t accepted = fixture_stats(loop).accepted;
+    ear_fn fn = do_join;
+    ears[1].arg = ears[2].arg = "g";
+    JZX_EXPECT_EQ(jzx_send(loop, ears[1].id, JZX_NOBODY, &fn, sizeof fn, GROUPING_DO), JZX_OK);
+    JZX_EXPECT_EQ(jzx_send(loop, ears[2].id, JZX_NOBODY, &fn, sizeof fn, GROUPING_DO), JZX_OK);
+    fixture_send(loop, ears[0].id, 1);
+    JZX_EXPECT_EQ(jzx_send(loop, ears[0].id, JZX_NOBODY, NULL, 0, 1), JZX_ERR_MAILBOX_FULL);
+    grouping_step(loop);
+    JZX_EXPECT_EQ(ears[0].events, 2);
+    JZX_EXPECT_EQ(ears[0].messages, 1);
+    jzx_stats stats = fixture_stats(loop);
+    JZX_EXPECT_EQ(stats.accepted, accepted + 3 + 2);
+    JZX_EXPECT_EQ(stats.waiting, 0);
+    fixture_destroy(loop);
+}
+
+/* Of a subscriber that has ended: what waited for it is dead, what comes later is not sent. */
+JZX_TEST(events_that_wait_for_a_subscriber_that_ends_are_dead_letters, "X14") {
+    jzx_loop *loop = fixture_loop();
+    struct ear ears[2];
+    open_ears(loop, ears, 2);
+    JZX_EXPECT_EQ(monitor(loop, &ears[0], "g"), JZX_OK);
+    ear_fn fn = do_join;
+    ears[1].arg = "g";
+    JZX_EXPECT_EQ(jzx_send(loop, ears[1].id, JZX_NOBODY, &fn, sizeof fn, GROUPING_DO), JZX_OK);
+    fixture_send(loop, ears[0].id, GROUPING_STOP); /* runs after the join, before its event */
+    grouping_step(loop);
+    jzx_stats stats = fixture_stats(loop);
+    JZX_EXPECT_EQ(stats.accepted, stats.handled + stats.dead);
+    JZX_EXPECT_EQ(ears[0].events + stats.dead, 1);
+    JZX_EXPECT_EQ(leave(loop, &ears[1], "g"), JZX_OK);
+    fixture_destroy(loop);
+}
+
+/* ---- against a model ---- */
+
+#define ACTORS 12u
+#define GROUPS 3u
+
+struct model {
+    uint32_t joins[ACTORS][GROUPS];
+    bool watches[ACTORS][GROUPS];
+    bool seen[ACTORS][GROUPS][ACTORS]; /* what a subscriber thinks */
+    uint32_t told[ACTORS];             /* events that it has taken into account */
+};
+
+static struct heard stories[ACTORS][HEARD_MAX];
+
+static const char *const group_names[GROUPS] = {"red", "green", "a group with a longer name"};
+
+static uint32_t index_of(const struct ear *ears, jzx_actor_id id) {
+    uint32_t i = 0;
+    while (i < ACTORS && ears[i].id != id)
+        i++;
+    return i;
+}
+
+/* Replays what a subscriber has heard: no join of a member, no leave of a stranger. */
+static void catch_up(struct model *model, const struct ear *ears, uint32_t who) {
+    for (; model->told[who] < ears[who].events; model->told[who]++) {
+        const struct heard *event = &ears[who].heard[model->told[who]];
+        uint32_t actor = index_of(ears, event->actor);
+        uint32_t group = 0;
+        while (group < GROUPS && strcmp(group_names[group], event->group) != 0)
+            group++;
+        if (!JZX_EXPECT(actor < ACTORS && group < GROUPS))
+            continue;
+        bool joins = event->tag == JZX_TAG_GROUP_JOIN;
+        JZX_EXPECT_EQ(model->seen[who][group][actor], !joins);
+        model->seen[who][group][actor] = joins;
+    }
+}
+
+static void check_model(jzx_loop *loop, struct model *model, const struct ear *ears) {
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        uint32_t members = 0;
+        for (uint32_t i = 0; i < ACTORS; i++) {
+            members += model->joins[i][g] != 0;
+            JZX_EXPECT_EQ(is_member(loop, group_names[g], ears[i].id), model->joins[i][g] != 0);
+        }
+        JZX_EXPECT_EQ(member_count(loop, group_names[g]), members);
+        for (uint32_t who = 0; who < ACTORS; who++) {
+            catch_up(model, ears, who);
+            for (uint32_t i = 0; i < ACTORS && model->watches[who][g]; i++)
+                JZX_EXPECT_EQ(model->seen[who][g][i], model->joins[i][g] != 0);
+        }
+    }
+}
+
+static void begin_watch(jzx_loop *loop, struct model *model, struct ear *ears, uint32_t who,
+                        uint32_t g) {
+    jzx_actor_id ids[ACTORS];
+    struct snapshot wanted = {group_names[g], ids, ACTORS};
+    JZX_EXPECT_EQ(ear_do(loop, &ears[who], do_snapshot, &wanted), JZX_OK);
+    model->watches[who][g] = true;
+    memset(model->seen[who][g], 0, sizeof model->seen[who][g]);
+    for (size_t i = 0; i < ears[who].count && i < ACTORS; i++)
+        model->seen[who][g][index_of(ears, ids[i])] = true;
+}
+
+static void replace(jzx_loop *loop, struct model *model, struct ear *ears, uint32_t who) {
+    ear_stop(loop, &ears[who]);
+    memset(model->joins[who], 0, sizeof model->joins[who]);
+    memset(model->watches[who], 0, sizeof model->watches[who]);
+    check_model(loop, model, ears); /* while the old id is known */
+    ears[who] = (struct ear){.heard = stories[who]};
+    model->told[who] = 0;
+    ear_spawn(loop, &ears[who]);
+}
+
+JZX_TEST(whatever_happens_the_groups_are_as_in_the_model, "D+pg", "X15") {
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        static struct model model;
+        static struct ear ears[ACTORS];
+        uint32_t random = seed;
+        jzx_loop *loop = fixture_loop();
+        memset(&model, 0, sizeof model);
+        for (uint32_t i = 0; i < ACTORS; i++) {
+            ears[i] = (struct ear){.heard = stories[i]};
+            ear_spawn(loop, &ears[i]);
+        }
+        for (uint32_t n = 0; n < 300; n++) {
+            random = random * 1664525u + 1013904223u;
+            uint32_t who = (random >> 8) % ACTORS;
+            uint32_t g = (random >> 16) % GROUPS;
+            uint32_t *joins = &model.joins[who][g];
+            switch ((random >> 24) % 8) {
+            case 0:
+            case 1:
+            case 2:
+                JZX_EXPECT_EQ(join(loop, &ears[who], group_names[g]), JZX_OK);
+                ++*joins;
+                break;
+            case 3:
+            case 4:
+                JZX_EXPECT_EQ(leave(loop, &ears[who], group_names[g]),
+                              *joins != 0 ? JZX_OK : JZX_ERR_NO_SUCH_ACTOR);
+                *joins -= *joins != 0;
+                break;
+            case 5: begin_watch(loop, &model, ears, who, g); break;
+            case 6:
+                JZX_EXPECT_EQ(demonitor(loop, &ears[who], group_names[g]),
+                              model.watches[who][g] ? JZX_OK : JZX_ERR_NO_SUCH_ACTOR);
+                model.watches[who][g] = false;
+                break;
+            default: replace(loop, &model, ears, who); break;
+            }
+            check_model(loop, &model, ears);
+        }
+        fixture_destroy(loop);
+    }
+}
