@@ -27,7 +27,7 @@ static jzx_actor_id target_of(struct jzx__watch *watch) {
 /* Adds flags to the state word, and returns what it was. */
 static uint32_t mark(struct jzx__watch *watch, uint32_t flags) {
     /* acquire and release: pairs with itself on the other side; who comes second may free the
-     * record, and sees all that the first has done to it (N4) */
+     * record, and sees all that the first has done to it (Z4) */
     return jzx__atomic_or_acq_rel(&watch->state, flags);
 }
 
@@ -126,7 +126,7 @@ void jzx__watch_list(struct jzx__cold *target, struct jzx__watch *watch) {
     jzx__list_push_back(&target->watchers, &watch->at_target);
 }
 
-/* True if the caller may do the part of an actor that it is not (N1). */
+/* True if the caller may do the part of an actor that it is not (Z1). */
 static bool may_act_for(const struct jzx__worker *me, struct jzx__actor *actor) {
     return actor != NULL && jzx__worker_owns(me, &actor->task) && actor->task.place != JZX__AWAY;
 }
@@ -456,7 +456,7 @@ void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
     } else {
         jzx__loop_count(loop, me, dead);
         if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_LET_GO)
-            jzx__watch_destroy(loop, me, watch); /* always: N5 */
+            jzx__watch_destroy(loop, me, watch); /* always: Z5 */
     }
 }
 

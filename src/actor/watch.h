@@ -6,20 +6,20 @@
  * end; the other follows the first if the holder lets go. So whatever happens later needs no
  * memory.
  *
- *   N1  the holder's side (cold.watches) is touched in the holder's turn and at its end; the
+ *   Z1  the holder's side (cold.watches) is touched in the holder's turn and at its end; the
  *       target's (cold.watchers) in the target's turn, at its end, or by the thread that owns the
  *       target while no turn of it runs. A turn that has lost its worker is a turn all the same.
- *   N2  the phase goes ASKED -> LISTED -> FIRED, by an exchange on the state word. ASKED and FIRED:
+ *   Z2  the phase goes ASKED -> LISTED -> FIRED, by an exchange on the state word. ASKED and FIRED:
  *       the block is on its way, and who takes it in does the next step.
- *   N3  LET_GO is set once, by the holder: from then on it hears nothing. If the target has listed
+ *   Z3  LET_GO is set once, by the holder: from then on it hears nothing. If the target has listed
  *       the watch, the second message is on its way then, or the holder does the target's part
- *       (N1).
- *   N4  a watch is freed when neither side has it and nothing is on its way: LOST says that the
+ *       (Z1).
+ *   Z4  a watch is freed when neither side has it and nothing is on its way: LOST says that the
  *       notice will not arrive or that the target has forgotten one that was let go, RETURNED that
  *       the second message could not be sent; who comes second frees it.
- *   N5  a holder that ends lets go of all before its mailbox is buried, so that a notice which
+ *   Z5  a holder that ends lets go of all before its mailbox is buried, so that a notice which
  *       reaches no holder was let go of.
- *   N6  notices go out after the cleanup, by the ordinary way of messages: what the dead actor sent
+ *   Z6  notices go out after the cleanup, by the ordinary way of messages: what the dead actor sent
  *       before comes before.
  *
  * A link is two watches, one each way, with the same number in their notices. The one that asks
@@ -94,7 +94,7 @@ void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jz
 /* The holder's part of making it, in its turn. */
 void jzx__watch_hold(struct jzx__cold *holder, struct jzx__watch *watch);
 
-/* The target's part, by who may do it (N1). */
+/* The target's part, by who may do it (Z1). */
 void jzx__watch_list(struct jzx__cold *target, struct jzx__watch *watch);
 
 /* Undoes hold and create, for one that could not be asked for. */
@@ -133,7 +133,7 @@ void jzx__bonds_forget(struct jzx_loop *loop, struct jzx__worker *me,
 /* Has it listed by its target, with its peer if it has one. On an error nothing has happened. */
 jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
 
-/* The holder wants to hear nothing any more (N3); flags: UNLINKED or 0. me may be NULL. */
+/* The holder wants to hear nothing any more (Z3); flags: UNLINKED or 0. me may be NULL. */
 void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
                        uint32_t flags);
 
@@ -164,14 +164,14 @@ void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
 
 /* ---- for the end of an actor ---- */
 
-/* Lets go of all that it holds (N5). */
+/* Lets go of all that it holds (Z5). */
 void jzx__watches_let_go(struct jzx__worker *me, struct jzx__cold *cold);
 
 /* Puts the messages that a supervisor is to have with the notice aside, and returns the rest. */
 struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
                                     uint32_t generation);
 
-/* Tells all that watch it (N6), its supervisor last. */
+/* Tells all that watch it (Z6), its supervisor last. */
 void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
                        const struct jzx__ending *ending);
 

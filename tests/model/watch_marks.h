@@ -135,7 +135,7 @@ static inline uint32_t watch_mark(_Atomic uint32_t *state, uint32_t flags, MODEL
                                file, line);
 }
 
-/* N4 without one of its two words. */
+/* Z4 without one of its two words. */
 #undef JZX__WATCH_LOST
 #undef JZX__WATCH_RETURNED
 #define JZX__WATCH_LOST (JZX__MUTANT(watch_lost_unsaid) ? 0u : 0x10u)
