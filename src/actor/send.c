@@ -128,13 +128,13 @@ static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct
                            uint32_t tag) {
     struct jzx__message *message = jzx__shared_wrap(loop, me, block);
     if (message == NULL)
-        return refuse(loop, me, JZX_ERR_NO_MEMORY);
+        return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
     address(message, to, from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     if (err == JZX_OK)
         return JZX_OK;
     jzx__shared_unwrap(loop, me, message);
-    return refuse(loop, me, err);
+    return jzx__send_refuse(loop, me, err);
 }
 
 static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
