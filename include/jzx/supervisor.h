@@ -69,7 +69,7 @@ typedef struct jzx_supervisor_opts jzx_supervisor_opts;
 typedef struct jzx_child_spec {
     const char *name;                      /* unique among its siblings; may be NULL */
     const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
-                                            * NULL */
+                                            * NULL. If another actor has it that is a failure */
     jzx_behavior_fn behavior;              /* this, */
     const jzx_supervisor_opts *supervisor; /* or this: a supervisor below this one */
     jzx_init_fn init;       /* sets up ctx->state; what is not JZX_OK is a failure. May be NULL */

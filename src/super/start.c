@@ -3,7 +3,9 @@
 #include "super/start.h"
 
 #include "actor/mailbox.h"
+#include "actor/registry.h"
 #include "base/alloc.h"
+#include "base/log.h"
 
 #include <string.h>
 
@@ -24,6 +26,8 @@ struct jzx__child *jzx__child_create(struct jzx__super *super, const jzx_child_s
 
 void jzx__child_destroy(struct jzx__child *child) {
     const jzx_allocator *allocator = &child->super->loop->sched.allocator;
+    if (child->pin != NULL)
+        jzx__names_unpin(child->super->loop, child->pin);
     if (child->own_spec != NULL)
         jzx__spec_free(allocator, child->own_spec);
     jzx__free(allocator, child, sizeof *child);
@@ -110,6 +114,14 @@ static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *s
     return jzx__spawn_bound(loop, turn->own.me, &opts, bonds, id);
 }
 
+/* The name goes to the new incarnation before that has its first turn. */
+static jzx_err move_name(struct jzx_loop *loop, struct jzx__child *child, jzx_actor_id id) {
+    if (child->spec->registered == NULL)
+        return JZX_OK;
+    return child->pin == NULL ? jzx__names_pin(loop, child->spec->registered, id, &child->pin)
+                              : jzx__names_move(loop, child->pin, id);
+}
+
 jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__bonds bonds;
     jzx_actor_id id = JZX_NOBODY;
@@ -119,6 +131,13 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
     if (err != JZX_OK) {
         forget_bonds(turn, &bonds);
         return err;
+    }
+    err = move_name(turn->super->loop, child, id);
+    if (err != JZX_OK) { /* it fails before it has begun, and its end is a failure like others */
+        jzx__log(&turn->super->loop->sched.log, JZX_LOG_WARN,
+                 "child %s cannot have the name %s: %s", jzx__child_name(child),
+                 child->spec->registered, jzx_err_text(err));
+        (void)jzx__actor_request(turn->super->loop, turn->own.me, id, JZX__WANT_KILL);
     }
     child->mail = NULL;
     child->started_ns = jzx_loop_now(turn->super->loop);

@@ -49,6 +49,7 @@ struct jzx__child {
     uint64_t delay_ns;
     uint64_t started_ns;
     jzx_timer_id timer;          /* U5 */
+    struct jzx__name *pin;       /* of its registered name; see actor/registry.h */
     struct jzx__node *mail;      /* that it gets when it is started again */
     struct jzx__message *answer; /* to jzx_supervisor_add; sent once */
     jzx_exit_reason last_reason;

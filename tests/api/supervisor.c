@@ -106,6 +106,37 @@ JZX_TEST(a_top_supervisor_that_gives_up_stops_the_loop, "C22", "C+sup", "C+tool"
     fixture_destroy(loop);
 }
 
+JZX_TEST(a_registered_name_leads_to_the_incarnation_that_runs, "D+name") {
+    const jzx_child_spec specs[] = {{TOY("a"), .registered = "service"}};
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id root = tree(loop, &JZX_SUPERVISOR_OPTS(.intensity = 1, JZX_CHILDREN(specs)));
+    jzx_actor_id before = JZX_NOBODY;
+    jzx_actor_id after = JZX_NOBODY;
+    assert_int_equal(jzx_lookup(loop, "service", &before), JZX_OK);
+    assert_int_equal(before, child(loop, root, "a"));
+    fixture_send(loop, before, FAIL);
+    step(loop);
+    assert_int_equal(jzx_lookup(loop, "service", &after), JZX_OK);
+    assert_int_equal(after, child(loop, root, "a"));
+    assert_int_not_equal(after, before);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_registered_name_that_another_has_is_a_failure, "D+name", "C22") {
+    const jzx_child_spec specs[] = {{TOY("a"), .registered = "service"}};
+    jzx_loop *loop = fixture_loop();
+    struct recorder log = {0};
+    jzx_actor_id other = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    assert_int_equal(jzx_register(loop, "service", other), JZX_OK);
+    jzx_actor_id root = JZX_NOBODY;
+    trace[0] = '\0';
+    assert_int_equal(jzx_spawn_supervisor(loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)), &root),
+                     JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_ERR_ESCALATED);
+    expect_trace("-a "); /* its init never ran */
+    fixture_destroy(loop);
+}
+
 /* ---- the tree in a dump ---- */
 
 static void collect(void *ctx, const char *text) {
