@@ -227,6 +227,9 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(allocations_spawn)                                                                           \
     X(restart)                                                                                     \
     X(monitor)                                                                                     \
+    X(name_lookup)                                                                                 \
+    X(broadcast)                                                                                   \
+    X(alloc)                                                                                       \
     X(timer_cancel)                                                                                \
     X(timer_fire)                                                                                  \
     X(timer_memory)                                                                                \
