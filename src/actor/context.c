@@ -19,12 +19,12 @@ jzx_context_kind jzx_current_kind(void) {
 
 jzx_actor_id jzx_current_actor(void) {
     struct jzx__visit visit;
-    const struct jzx__worker *me = jzx__visit_begin(&visit);
+    jzx__visit_begin(&visit);
     jzx_actor_id id = JZX_NOBODY;
     /* relaxed: this thread's own. The id is the turn's: that of the actor may be stale already */
     if (jzx__seat_exists(visit.seat) && jzx__atomic_load_relaxed(&visit.seat->task) != NULL) {
         const struct jzx__turn *turn = (const void *)visit.seat->turn;
-        const struct jzx__turn *cleanup = me == NULL ? NULL : me->turn;
+        const struct jzx__turn *cleanup = visit.seat->cleanup;
         id = cleanup != NULL ? cleanup->ctx.self : turn->ctx.self;
     }
     jzx__visit_end(&visit);

@@ -118,18 +118,19 @@ static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_a
         return;
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn turn = {.ctx = {actor->task.arg, id, jzx__loop_of(me)}, .seat = seat};
-    void *turn_before = me->turn;
+    void *cleanup_before = seat->cleanup;
     struct jzx__task *task_before = jzx__worker_current(me);
-    me->turn = &turn;
+    seat->cleanup = &turn;
     /* release: pairs with the acquire of dumps and the watchdog */
     jzx__atomic_store_release(&seat->task, &actor->task);
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* S3 of seat.h */
+    jzx__seat_leave(seat, JZX__SEAT_IN_CLEANUP);
     run_cleanup(cold->cleanup, &turn, reason);
     jzx__visit_end(&visit);
     /* release: pairs with the same */
     jzx__atomic_store_release(&seat->task, task_before);
-    me->turn = turn_before;
+    seat->cleanup = cleanup_before;
 }
 
 static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,

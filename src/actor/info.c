@@ -112,7 +112,7 @@ static bool show(const struct jzx__drive *drive, struct jzx__actor *actor, jzx_a
 static jzx_err fill_by_id(struct jzx_loop *loop, const struct jzx__drive *drive, jzx_actor_id id,
                           jzx_actor_info *info) {
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
-    const struct jzx__turn *turn = drive->me->turn;
+    const struct jzx__turn *turn = jzx__seat_of_thread->cleanup;
     if (actor != NULL)
         return show(drive, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
     if (turn == NULL || turn->ctx.self != id)

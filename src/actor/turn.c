@@ -52,6 +52,7 @@ enum fate {
  * bracket. Leaves the turn with the worker (R19), and touches it no more. */
 static JZX_COLD enum fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
     jzx__seat_leave(turn->seat, 0);
+    turn->jump = NULL; /* no user code runs any more */
     if (turn->current != NULL && jzx__message_is_timer(turn->current))
         turn->unreleased = turn->current;
     else if (turn->current != NULL)
@@ -386,17 +387,17 @@ static jzx_exit_reason allowed_reason(jzx_exit_reason reason) {
     }
 }
 
-/* True if user code of this turn runs on this thread, so that there is a way back. The turn of a
- * cleanup is the worker's. */
+/* True if user code of this turn runs on this thread, so that there is a way back. */
 static bool can_jump(const struct jzx__turn *turn) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
     if (!jzx__seat_exists(seat))
         return false;
-    /* relaxed: inside the bracket the worker is this thread's */
-    const struct jzx__worker *me = jzx__atomic_load_relaxed(&seat->worker);
-    if (jzx__seat_is_inside(seat))
-        return me != NULL && me->turn == turn && turn->jump != NULL;
-    return (const void *)seat->turn == turn && turn->jump != NULL;
+    /* relaxed: written by this thread alone */
+    uint32_t in_runtime = jzx__atomic_load_relaxed(&seat->in_runtime);
+    const void *running = in_runtime == JZX__SEAT_IN_CLEANUP ? seat->cleanup
+                          : in_runtime == 0                  ? (const void *)seat->turn
+                                                             : NULL;
+    return running == turn && turn->jump != NULL;
 }
 
 void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text) {

@@ -33,6 +33,10 @@
 struct jzx__task;
 struct jzx__worker;
 
+/* in_runtime while a cleanup runs: inside the bracket (S3), but in the user's code. A call into the
+ * runtime makes it 1 until it returns. */
+#define JZX__SEAT_IN_CLEANUP 2u
+
 /* Room for what the layer above keeps of a turn. */
 #define JZX__SEAT_TURN_SIZE 256u
 
@@ -44,6 +48,7 @@ struct jzx__seat {
     struct jzx__mpsc_node returned;       /* link in a worker's returns, when a turn outlived it */
     uint64_t lost_at_ns;                  /* the last tick before its worker was taken away */
     struct jzx__seat *outer;              /* of the loop that runs around this one */
+    void *cleanup; /* the layer above's: the turn of the cleanup that runs, or NULL */
     _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
 };
 

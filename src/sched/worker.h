@@ -221,7 +221,6 @@ struct jzx__worker {
     uint64_t overdue_since_ns; /* W8: since when overdue tasks run, or 0 */
     uint64_t overdue_after_ns; /* W8: when the next such turn may begin */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
-    void *turn;                         /* the layer above's: the cleanup that runs, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
     uint32_t sample_left;               /* ticks until the next sample */
     uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
