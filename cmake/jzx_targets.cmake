@@ -42,7 +42,7 @@ function(jzx_add_library target)
         PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
         PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${target} PUBLIC Threads::Threads)
+    target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE ${CMAKE_DL_LIBS})
     # Initial-exec thread-locals cost one load, and being few and small they fit the room that the
     # dynamic linker keeps for dlopen()ed libraries. Our own calls need no detour by the PLT.
     target_compile_options(${target} PRIVATE -ftls-model=initial-exec -fno-semantic-interposition)

@@ -72,6 +72,14 @@ typedef enum jzx_balance {
     JZX_BALANCE_NONE = 3      /* an actor stays on the worker where it was spawned */
 } jzx_balance;
 
+/* Faults that end the actor in whose code they happen (its behaviour, its init, its cleanup), with
+ * reason JZX_EXIT_FAULT, and not the process: flags for config.contain. docs/containment.md says
+ * what can be contained and what cannot. */
+typedef enum jzx_contain {
+    JZX_CONTAIN_OVERFLOW = 1, /* of the thread's stack, at its guard page */
+    JZX_CONTAIN_FAULTS = 2    /* SIGSEGV, SIGBUS, SIGFPE, SIGILL */
+} jzx_contain;
+
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first
  * actor and after it ran its last: outside of the loop, so that jzx_current_kind is NONE. worker is
  * what the thread drives at first, JZX_NONE for a spare. */
@@ -117,6 +125,11 @@ typedef struct jzx_config {
     /* Groups of actors (jzx/group.h); by default JZX_UNLIMITED, both. */
     uint32_t max_groups;            /* that there are at once */
     uint32_t max_members_per_group; /* actors, however often each has joined */
+    uint32_t contain; /* JZX_CONTAIN_*, or 0: no signal handler is installed. If not 0, handlers for
+                       * these signals and SIGABRT are, from create to destroy, and the threads of
+                       * the loop have an alternate signal stack of 64 KiB from the system. Others'
+                       * handlers still get what is not contained. A program that is linked
+                       * statically cannot have it: create returns NULL */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

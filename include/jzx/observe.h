@@ -18,7 +18,7 @@ typedef enum jzx_event_kind {
     JZX_EVENT_LOOP_STOP = 2,   /* when the loop was stopped or is destroyed: the last event */
     JZX_EVENT_ACTOR_START = 3, /* when a worker first has it */
     JZX_EVENT_ACTOR_STOP = 4,  /* reason normal, killed or shutdown; calls on_actor_stop */
-    JZX_EVENT_ACTOR_FAIL = 5,  /* reason fail or panic; calls on_actor_stop as well */
+    JZX_EVENT_ACTOR_FAIL = 5,  /* reason fail, panic or fault; calls on_actor_stop as well */
     JZX_EVENT_ACTOR_RESTART = 6,
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
     JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
@@ -43,7 +43,8 @@ typedef struct jzx_event {
     uint32_t worker;        /* STALL, STALL_END */
     uint64_t elapsed_ns;    /* STALL: so far, STALL_END: in all */
     bool handed_over;       /* STALL: a spare thread drives the worker now; else it stands still */
-    void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set */
+    void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set.
+                             * ACTOR_FAIL: of a contained fault, where it happened first */
     size_t stack_count;     /* of them */
     const char *detail;     /* STOP_LATE: what it is doing, as text */
 } jzx_event;

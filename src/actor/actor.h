@@ -108,6 +108,7 @@ struct jzx__ending {
     jzx_actor_id id;
     jzx_exit_reason reason;
     const char *text;
+    const struct jzx__fault *fault; /* by which, or NULL */
 };
 
 /* The turn that runs, in the seat of the thread that runs it; a pass uses one for all its turns.
@@ -135,6 +136,8 @@ struct jzx__turn {
     bool exits; /* it has been called, with what follows; not initialised before */
     jzx_exit_reason exit_reason;
     char exit_text[JZX_EXIT_TEXT_MAX + 1];
+    const struct jzx__fault *fault; /* of JZX_EXIT_FAULT; in the guard of the thread */
+    uintptr_t frame;                /* of the function that the jump leads to */
 };
 
 _Static_assert(sizeof(struct jzx__turn) <= JZX__SEAT_TURN_SIZE, "has its place in the seat");

@@ -7,6 +7,7 @@
  * watch it are told, its supervisor last; its memory and its slot are free. From the first step on
  * no message can reach it, so its cleanup is the last that anybody hears of its state. */
 #include "actor/ask.h"
+#include "actor/contain.h"
 #include "actor/mailbox.h"
 #include "actor/memory.h"
 
@@ -103,10 +104,12 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
     jzx__mailbox_tell_waiters(me, actor, true);
 }
 
-/* jzx_exit in a cleanup comes back here. */
-static void run_cleanup(jzx_cleanup_fn cleanup, struct jzx__turn *turn, jzx_exit_reason reason) {
+/* jzx_exit in a cleanup comes back here, and a fault. */
+static __attribute__((noinline)) void run_cleanup(jzx_cleanup_fn cleanup, struct jzx__turn *turn,
+                                                  jzx_exit_reason reason) {
     jmp_buf jump;
     turn->jump = &jump;
+    turn->frame = (uintptr_t)__builtin_frame_address(0);
     if (_setjmp(jump) == 0)
         cleanup(&turn->ctx, reason);
 }
@@ -131,6 +134,8 @@ static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_a
     /* release: pairs with the same */
     jzx__atomic_store_release(&seat->task, task_before);
     seat->cleanup = cleanup_before;
+    if (JZX_UNLIKELY(turn.exits))
+        jzx__contain_log_cleanup(&turn);
 }
 
 static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,
@@ -142,12 +147,18 @@ static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,
         jzx__log(&loop->sched.log, JZX_LOG_WARN, "actor %u.%u%s%s failed%s%s", jzx_id_index(id),
                  jzx_id_generation(id), name != NULL ? " " : "", name != NULL ? name : "",
                  text[0] != '\0' ? ": " : "", text);
+    if (ending->fault != NULL)
+        jzx__contain_log_stack(loop, ending->fault);
     jzx_event event = {.kind =
                            is_failure(ending->reason) ? JZX_EVENT_ACTOR_FAIL : JZX_EVENT_ACTOR_STOP,
                        .actor = id,
                        .name = name,
                        .reason = ending->reason,
                        .detail = text};
+    if (ending->fault != NULL) {
+        event.stack = ending->fault->stack;
+        event.stack_count = ending->fault->stack_count;
+    }
     jzx__loop_emit(loop, &event);
 }
 
@@ -189,7 +200,9 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     JZX_ASSERT_OWNER(me);
     JZX_ASSERT(actor->task.place <= JZX__RUNNING);
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__ending ending = {jzx__actor_id(actor), reason, text};
+    struct jzx__ending ending = {jzx__actor_id(actor), reason, text, NULL};
+    if (JZX_UNLIKELY(me->fault != NULL && me->fault->actor == ending.id))
+        ending.fault = me->fault;
     bool entry_left;
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);

@@ -18,6 +18,7 @@ bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
     }
     drive->me = loop->sched.workers[0];
     drive->seat = &loop->seat;
+    jzx__fault_arm(loop->sched.crew.main.guard);
     jzx__seat_init(drive->seat, NULL);
     jzx__crew_sit(drive->seat, drive->me, true);
     jzx__seat_enter(drive->seat);
@@ -31,6 +32,7 @@ void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive) {
     }
     jzx__crew_rise(drive->seat, drive->me);
     jzx__seat_deinit(drive->seat);
+    jzx__fault_disarm(loop->sched.crew.main.guard);
     /* release: pairs with the acquire in enter */
     jzx__atomic_store_release(&loop->driven, 0u);
 }

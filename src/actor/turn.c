@@ -3,6 +3,7 @@
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
  * message. */
 #include "actor/ask.h"
+#include "actor/contain.h"
 #include "actor/mailbox.h"
 #include "actor/share.h"
 #include "sched/balance.h"
@@ -344,9 +345,17 @@ run_pass(struct jzx__worker *me, uint32_t turns_max, struct jzx__turn *turn) {
     return jzx__worker_pass(me, turns_max, run_turn, turn);
 }
 
-/* The turn has left user code by jzx_exit: ends the actor, and with it the pass. */
+/* The actor has left its code by jzx_exit or by a fault. */
+static void end_as_turn_says(struct jzx__worker *me, const struct jzx__turn *turn) {
+    me->fault = turn->exit_reason == JZX_EXIT_FAULT ? turn->fault : NULL;
+    jzx__actor_end(me, jzx__turn_actor(turn), turn->exit_reason, turn->exit_text);
+    me->fault = NULL;
+}
+
+/* The turn has left user code so: ends the actor, and with it the pass. */
 static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__actor *actor = jzx__turn_actor(turn);
+    jzx__contain_explain(turn);
     if (jzx__seat_enter(turn->seat) != me) {
         lose(me, turn);
         return jzx__worker_pass_lost(me->sched);
@@ -355,7 +364,7 @@ static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct
         jzx__message_destroy(turn->ctx.loop, me, turn->current);
     keep_state(turn, actor);
     jzx__worker_count_message(me);
-    jzx__actor_end(me, actor, turn->exit_reason, turn->exit_text);
+    end_as_turn_says(me, turn);
     me->turns_left--;
     return jzx__worker_pass_over(me);
 }
@@ -369,6 +378,7 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     turn->ctx.loop = jzx__loop_of(me);
     turn->seat = seat;
     turn->jump = &jump;
+    turn->frame = (uintptr_t)__builtin_frame_address(0);
     if (JZX_LIKELY(_setjmp(jump) == 0))
         return run_pass(me, turns_max, turn);
     return end_by_exit(me, turn);
@@ -441,7 +451,7 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
     actor->task.place = JZX__RUNNING;
     take_back_changes(me, turn);
     if (turn->exits) {
-        jzx__actor_end(me, actor, turn->exit_reason, turn->exit_text);
+        end_as_turn_says(me, turn);
         return;
     }
     if (turn->in_init) {

@@ -103,6 +103,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "max_groups";
     if (config->max_members_per_group == JZX_NONE)
         return "max_members_per_group";
+    if ((config->contain & ~(uint32_t)(JZX_CONTAIN_OVERFLOW | JZX_CONTAIN_FAULTS)) != 0)
+        return "contain";
     return NULL;
 }
 

@@ -4,6 +4,7 @@
  * L1  a loop is driven by one thread at a time; `driven` says so, and run inside run is refused.
  * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
  * L3  at destroy the books balance: accepted = handled + dead. */
+#include "actor/contain.h"
 #include "actor/mailbox.h"
 #include "base/alloc.h"
 #include "loop/config.h"
@@ -81,6 +82,7 @@ static const struct jzx__task_ops actor_ops = {
     .take_back = jzx__actor_take_back,
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
+    .faults = &jzx__contain_ops,
 };
 
 static void wake_all(struct jzx__clock_user *user) {
@@ -123,6 +125,12 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
         return NULL;
     memset(loop, 0, sizeof *loop);
     if (!jzx__sched_init(&loop->sched, &filled, &actor_ops) || !init_timers(loop)) {
+        jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
+        return NULL;
+    }
+    if (!jzx__contain_open(loop)) {
+        deinit_timers(loop, loop->sched.worker_count);
+        jzx__sched_deinit(&loop->sched);
         jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
         return NULL;
     }
@@ -415,6 +423,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx_allocator allocator = loop->sched.allocator;
     jzx__groups_deinit(&loop->groups);
     jzx__registry_deinit(&loop->registry);
+    jzx__contain_close(loop);
     jzx__table_deinit(&loop->table);
     jzx__lock_deinit(&loop->supers.lock);
     deinit_timers(loop, loop->sched.worker_count);

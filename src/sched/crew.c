@@ -24,6 +24,7 @@ void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config) {
     crew->stall_after_ns = config->stall_after_ns;
     crew->spare_max = config->spare_threads_max;
     crew->stall_signal = config->stall_signal;
+    crew->contain = config->contain;
     crew->pin_threads = config->pin_threads;
     crew->on_start = config->on_thread_start;
     crew->on_stop = config->on_thread_stop;
@@ -42,6 +43,7 @@ void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
         struct jzx__thread *thread = crew->retired;
         crew->retired = thread->next;
         jzx__parker_deinit(&thread->parker);
+        jzx__fault_guard_destroy(thread->guard);
         jzx__free_aligned(allocator, thread, sizeof *thread, _Alignof(struct jzx__thread));
     }
     jzx__parker_deinit(&crew->main.parker);
@@ -228,9 +230,11 @@ static void *thread_main(void *arg) {
     if (crew->pin_threads && thread->hook_worker != JZX_NONE)
         pin(thread->hook_worker);
     call_hook(crew, crew->on_start, thread->hook_worker);
+    jzx__fault_arm(thread->guard);
     jzx__seat_of_thread = &thread->seat;
     serve(thread);
     jzx__seat_of_thread = &jzx__no_seat;
+    jzx__fault_disarm(thread->guard);
     call_hook(crew, crew->on_stop, thread->hook_worker);
     return NULL;
 }
@@ -248,6 +252,12 @@ static struct jzx__thread *make_thread(struct jzx__sched *sched) {
     if (thread == NULL)
         return NULL;
     memset(thread, 0, sizeof *thread);
+    if (sched->crew.contain != 0)
+        thread->guard = jzx__fault_guard_create(sched->ops.faults);
+    if (sched->crew.contain != 0 && thread->guard == NULL) {
+        jzx__free_aligned(&sched->allocator, thread, sizeof *thread, _Alignof(struct jzx__thread));
+        return NULL;
+    }
     jzx__parker_init(&thread->parker);
     thread->sched = sched;
     return thread;
@@ -389,6 +399,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
         return false;
     }
     call_hook(crew, crew->on_start, 0);
+    jzx__fault_note_environment(thread->guard);
     jzx__seat_init(&thread->seat, NULL);
     jzx__crew_sit(&thread->seat, sched->workers[0], true);
     serve_as_caller(sched, thread);

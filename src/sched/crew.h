@@ -14,6 +14,7 @@
 #ifndef JZX_SCHED_CREW_H
 #define JZX_SCHED_CREW_H
 
+#include "base/fault.h"
 #include "base/lock.h"
 #include "base/parker.h"
 #include "sched/seat.h"
@@ -35,6 +36,7 @@ struct jzx__thread {
     struct jzx__sched *sched;
     struct jzx__thread *next;       /* of all but the caller's */
     struct jzx__thread *next_spare; /* of those that wait */
+    struct jzx__fault_guard *guard; /* NULL: no containment */
     pthread_t handle;
     uint32_t number;              /* 1, 2, ...: for its name */
     uint32_t hook_worker;         /* what the hooks are told */
@@ -48,6 +50,7 @@ struct jzx__crew {
     uint64_t stall_after_ns;
     uint32_t spare_max;
     int stall_signal;
+    uint32_t contain; /* JZX_CONTAIN_* */
     bool pin_threads;
     bool can_take; /* there is a membarrier, and spares are wanted */
     char name[JZX__THREAD_NAME_MAX + 1];

@@ -88,6 +88,8 @@ struct jzx__budget {
 #define JZX__TURN_ASKED 2u  /* jzx_turn_spent was asked, first at turn_asked_ns */
 #define JZX__TURN_TICKED 4u /* a tick fell into it */
 
+struct jzx__fault;
+struct jzx__fault_ops;
 struct jzx__sched;
 struct jzx__worker;
 
@@ -131,6 +133,7 @@ struct jzx__task_ops {
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
     size_t worker_size; /* of what the layer keeps per worker; begins with a struct jzx__worker */
+    const struct jzx__fault_ops *faults; /* base/fault.h */
 };
 
 /* What the tick learns about a worker's traffic, and what it decides by (sched/balance.c). */
@@ -221,6 +224,7 @@ struct jzx__worker {
     uint64_t overdue_since_ns; /* W8: since when overdue tasks run, or 0 */
     uint64_t overdue_after_ns; /* W8: when the next such turn may begin */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
+    const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
     uint32_t sample_left;               /* ticks until the next sample */
     uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
