@@ -14,7 +14,7 @@
 
 struct child_end {
     int status; /* as waitpid gives it */
-    char text[1024];
+    char text[16384];
 };
 
 static inline struct child_end run_in_child(void (*body)(void)) {
