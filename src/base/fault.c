@@ -129,6 +129,7 @@ struct jzx__fault_guard {
     stack_t stack_before;
     sigset_t blocked_before; /* of the signals that we handle */
     bool has_stack;
+    bool had_blocked; /* blocked_before is not empty */
     struct environment environment;
     _Atomic uint32_t phase; /* written by the thread and its handler alone. Decides */
     jmp_buf walk_end;
@@ -194,9 +195,12 @@ static void unblock_signals(struct jzx__fault_guard *guard) {
     all_signals(&ours);
     pthread_sigmask(SIG_UNBLOCK, &ours, &before);
     sigemptyset(&guard->blocked_before);
+    guard->had_blocked = false;
     for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-        if (sigismember(&before, signals[i]) == 1)
+        if (sigismember(&before, signals[i]) == 1) {
             sigaddset(&guard->blocked_before, signals[i]);
+            guard->had_blocked = true;
+        }
     }
 }
 
@@ -225,7 +229,8 @@ void jzx__fault_disarm(struct jzx__fault_guard *guard) {
     stack_t current;
     guard_of_thread = guard->outer;
     jzx__atomic_compiler_barrier();
-    pthread_sigmask(SIG_BLOCK, &guard->blocked_before, NULL);
+    if (guard->had_blocked)
+        pthread_sigmask(SIG_BLOCK, &guard->blocked_before, NULL);
     if (guard->has_stack && sigaltstack(&guard->stack_before, &current) == 0 &&
         current.ss_sp != guard->stack)
         sigaltstack(&current, NULL);

@@ -3,9 +3,9 @@
  * the part that knows the system. The layer above knows whose code ran and where to jump to.
  *
  * Handlers are installed once per process, counted, and put back by the last user. A thread is
- * **guarded** between arm and disarm: it has a stack for the handler, so that an overflow of its own
- * can be handled, and the handler asks the layer above about what happens on it. Faults of other
- * threads go to whoever handled them before.
+ * **guarded** between arm and disarm: it has a stack for the handler, so that an overflow of its
+ * own can be handled, and the handler asks the layer above about what happens on it. Faults of
+ * other threads go to whoever handled them before.
  *
  * The handler does not jump itself: it returns to a function that does, on the stack of the thread.
  * So the system restores the signal mask, and nothing that follows runs inside a handler.
