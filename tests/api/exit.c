@@ -306,20 +306,30 @@ static void dig_in_cleanup(jzx_context *ctx) {
     dig(ctx, 5);
 }
 
+static jzx_behavior_result stop_loop(jzx_context *ctx, void *arg) {
+    (void)arg;
+    JZX_EXPECT_EQ(jzx_loop_request_stop(ctx->loop), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* Destroyed before it ran, or stopped while it runs. */
 JZX_TEST(cleanups_that_exit_do_not_disturb_the_end_of_a_loop, "E10", "C20") {
     static struct diary diaries[100];
-    for (int stopped = 0; stopped < 2; stopped++) {
-        jzx_loop *loop = fixture_loop();
-        for (size_t i = 0; i < 100; i++) {
+    for (int way = 0; way < 4; way++) {
+        uint32_t workers = way < 2 ? 1 : 4;
+        jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = workers));
+        for (uint32_t i = 0; i < 100; i++) {
             diaries[i] = (struct diary){.last = dig_in_cleanup};
-            diary_spawn(loop, &diaries[i]);
+            fixture_spawn(loop, &DIARY_OPTS(&diaries[i], .place = JZX_PLACE_WORKER(i % workers)));
         }
-        if (stopped) { /* half of them have had a turn then */
-            JZX_EXPECT_EQ(jzx_loop_step(loop, 0), JZX_OK);
-            JZX_EXPECT_EQ(jzx_loop_request_stop(loop), JZX_OK);
+        if (way % 2 == 1) {
+            struct diary stopper = {.last = dig_in_cleanup};
+            order(loop, diary_spawn(loop, &stopper), stop_loop, NULL);
+            JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+            JZX_EXPECT_EQ(stopper.cleanups, 1);
         }
         fixture_destroy(loop);
-        for (size_t i = 0; i < 100; i++)
+        for (uint32_t i = 0; i < 100; i++)
             JZX_EXPECT_EQ(diaries[i].cleanups, 1);
     }
 }

@@ -5,6 +5,7 @@
 #include "watching.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 
 enum { GO = 1, WORK };
@@ -184,6 +185,67 @@ static void in_the_observer_of_its_own_end(void) {
     now(loop, diary_spawn(loop, &diary), keep_and_stop, NULL);
 }
 
+/* ---- the same in a cleanup, which may itself be left ---- */
+
+static void free_in_cleanup(jzx_context *ctx) {
+    kept = ctx;
+    jzx_msg_free(ctx->loop, jzx_msg_alloc(ctx->loop, 10, exit_in_destructor));
+}
+
+static void in_a_destructor_of_a_cleanup(void) {
+    static struct diary diary;
+    jzx_loop *loop = fixture_loop();
+    diary.last = free_in_cleanup;
+    now(loop, diary_spawn(loop, &diary), call_stop, NULL);
+}
+
+static jzx_actor_id full_one;
+
+static void fill_in_cleanup(jzx_context *ctx) {
+    fill_in_turn(ctx, &full_one);
+}
+
+static void in_an_observer_of_a_cleanup(void) {
+    static struct diary diaries[2];
+    jzx_loop *loop = fixture_loop();
+    JZX_EXPECT_EQ(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = exit_in_observer), NULL),
+                  JZX_OK);
+    full_one = fixture_spawn(loop, &DIARY_OPTS(&diaries[0], .mailbox_cap = 2));
+    diaries[1].last = fill_in_cleanup;
+    now(loop, diary_spawn(loop, &diaries[1]), call_stop, NULL);
+}
+
+/* ---- and in a turn that has lost its worker ---- */
+
+static sem_t let_go;
+
+static jzx_behavior_result post_let_go(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    (void)msg;
+    sem_post(&let_go);
+    return JZX_BEHAVIOR_STOP;
+}
+
+static jzx_behavior_result stall_and_free(jzx_context *ctx, void *arg) {
+    const jzx_actor_id *waker = arg;
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, *waker, ctx->self, NULL, 0, WORK), JZX_OK);
+    while (sem_wait(&let_go) != 0)
+        continue;
+    JZX_EXPECT_EQ(jzx_current_worker(), JZX_NONE);
+    return free_in_turn(ctx, NULL);
+}
+
+static void in_a_destructor_of_a_turn_without_a_worker(void) {
+    static struct diary diary;
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(1)));
+    sem_init(&let_go, 0, 0);
+    jzx_actor_id waker =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = post_let_go, .place = JZX_PLACE_WORKER(1)));
+    order(loop, fixture_spawn(loop, &DIARY_OPTS(&diary, .place = JZX_PLACE_WORKER(1))),
+          stall_and_free, &waker);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+}
+
 /* ---- another actor's ---- */
 
 static jzx_behavior_result exit_other(jzx_context *ctx, void *arg) {
@@ -238,11 +300,14 @@ JZX_TEST(an_exit_on_another_thread_ends_the_process, "E10", "E+sem") {
 JZX_TEST(an_exit_in_a_destructor_ends_the_process, "E10", "E+sem") {
     expect_abort(in_a_destructor_of_the_turn);
     expect_abort(in_the_destructor_of_the_message);
+    expect_abort(in_a_destructor_of_a_cleanup);
+    expect_abort(in_a_destructor_of_a_turn_without_a_worker);
 }
 
 JZX_TEST(an_exit_in_an_observer_ends_the_process, "E10", "E+sem") {
     expect_abort(in_an_observer_of_the_turn);
     expect_abort(in_the_observer_of_its_own_end);
+    expect_abort(in_an_observer_of_a_cleanup);
 }
 
 /* After all these callbacks within a turn it may be left as ever. */
