@@ -22,12 +22,8 @@ static inline struct jzx__actor *jzx__own_turn(const jzx_context *ctx) {
 
 /* The actor, if its cleanup runs on this thread with this context; else NULL. */
 static inline struct jzx__actor *jzx__own_cleanup(const jzx_context *ctx) {
-    struct jzx__visit visit;
-    const struct jzx__worker *me = jzx__visit_begin(&visit);
-    const struct jzx__turn *turn = me == NULL ? NULL : me->turn; /* a cleanup has one of its own */
-    struct jzx__actor *actor = turn == NULL || ctx != &turn->ctx ? NULL : jzx__turn_actor(turn);
-    jzx__visit_end(&visit);
-    return actor;
+    const struct jzx__turn *turn = jzx__seat_of_thread->cleanup; /* it has one of its own */
+    return turn == NULL || ctx != &turn->ctx ? NULL : jzx__turn_actor(turn);
 }
 
 /* A call of an actor in its own turn. */

@@ -185,6 +185,53 @@ JZX_TEST(monitors_are_asked_for_in_the_own_turn_only, "E19", "C+fail") {
     fixture_destroy(loop);
 }
 
+/* The context of a behaviour after its time: in a call of the loop, in the cleanup of the same
+ * actor, in the destructor of a message that is buried with it. */
+static jzx_context *kept;
+
+static jzx_behavior_result keep_context(jzx_context *ctx, void *arg) {
+    kept = ctx;
+    return arg == NULL ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_STOP;
+}
+
+static void refuse_in_call(jzx_loop *loop, void *arg) {
+    (void)loop;
+    (void)arg;
+    refuse_all(kept, refused_target);
+}
+
+static void refuse_in_cleanup(jzx_context *ctx) {
+    JZX_EXPECT(ctx != kept);
+    refuse_all(kept, refused_target);
+}
+
+static void refuse_in_destructor(void *data, size_t len) {
+    (void)data;
+    (void)len;
+    refuse_all(kept, refused_target);
+}
+
+JZX_TEST(a_context_is_good_for_its_call_only, "E19", "C+fail") {
+    jzx_loop *loop = fixture_loop();
+    struct diary first = {0};
+    struct diary target = {0};
+    struct diary dying = {.last = refuse_in_cleanup};
+    jzx_actor_id id = diary_spawn(loop, &first);
+    refused_target = diary_spawn(loop, &target);
+    now(loop, id, keep_context, NULL);
+    JZX_EXPECT_EQ(jzx_loop_call(loop, refuse_in_call, NULL), JZX_OK);
+    step(loop);
+    id = diary_spawn(loop, &dying);
+    step(loop);
+    order(loop, id, keep_context, &dying);
+    void *data = jzx_msg_alloc(loop, 40, refuse_in_destructor);
+    JZX_EXPECT_EQ(jzx_send_msg(loop, id, JZX_NOBODY, data, WORK), JZX_OK);
+    step(loop);
+    JZX_EXPECT_EQ(dying.cleanups, 1);
+    now(loop, refused_target, call_stop, NULL);
+    fixture_destroy(loop);
+}
+
 JZX_TEST(who_is_not_there_cannot_be_monitored, "E19", "C+fail") {
     jzx_loop *loop = fixture_loop();
     struct diary watcher = {0};
