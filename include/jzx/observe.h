@@ -46,7 +46,8 @@ typedef struct jzx_event {
     void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set.
                              * ACTOR_FAIL: of a contained fault, where it happened first */
     size_t stack_count;     /* of them */
-    const char *detail;     /* STOP_LATE: what it is doing, as text */
+    const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: what
+                             * jzx_exit said, or "" */
 } jzx_event;
 
 /* Each callback may be NULL. They run on the worker where the event happens (STALL on a thread of

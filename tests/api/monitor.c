@@ -393,6 +393,42 @@ JZX_TEST(the_data_of_a_down_can_be_taken, "E19", "X15") {
     fixture_destroy(loop);
 }
 
+static jzx_actor_id forward_to;
+
+static jzx_behavior_result forward_down(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag == JZX_TAG_DOWN) {
+        void *data = jzx_msg_take(ctx, msg);
+        JZX_EXPECT_EQ(jzx_send_msg(ctx->loop, forward_to, ctx->self, data, JZX_TAG_DOWN),
+                      JZX_ERR_INVALID_ARG); /* a tag of the runtime's */
+        jzx_err err = jzx_send_msg(ctx->loop, forward_to, ctx->self, data, WORK);
+        JZX_EXPECT(err == JZX_OK || err == JZX_ERR_MAILBOX_FULL);
+        if (err != JZX_OK)
+            jzx_msg_free(ctx->loop, data);
+    }
+    return JZX_BEHAVIOR_OK;
+}
+
+/* Once it is the receiver's it is a message as any other, and counts in a mailbox. */
+JZX_TEST(the_data_of_a_down_can_be_sent_on, "E19", "X15") {
+    jzx_loop *loop = fixture_loop();
+    struct diary watcher = {.then = forward_down};
+    struct diary sink = {0};
+    struct diary targets[3] = {{.count = 0}, {.count = 0}, {.count = 0}};
+    jzx_actor_id id = diary_spawn(loop, &watcher);
+    forward_to = fixture_spawn(loop, &DIARY_OPTS(&sink, .mailbox_cap = 1));
+    for (uint32_t i = 0; i < 3; i++) {
+        jzx_actor_id target = diary_spawn(loop, &targets[i]);
+        JZX_EXPECT_EQ(now_monitor(loop, id, target, NULL), JZX_OK);
+        order(loop, target, call_stop, NULL);
+    }
+    step(loop);
+    JZX_EXPECT_EQ(watcher.count, 3);
+    JZX_EXPECT_EQ(sink.count + fixture_stats(loop).refused_full, 3);
+    JZX_EXPECT(sink.count >= 1);
+    JZX_EXPECT_EQ(sink.entries[0].tag, WORK);
+    fixture_destroy(loop);
+}
+
 /* ---- mailboxes that are full ---- */
 
 /* What fills the watcher's mailbox before and after DOWN. */
