@@ -15,7 +15,7 @@
 #define O(number) ((uint64_t)1 << (number))
 
 enum { A, B, ACTORS };
-#define COLD_MAX 4
+#define COLD_MAX 5
 
 static struct {
     struct jzx_loop loop;
@@ -232,6 +232,14 @@ static void set_up_lost(void) {
     turn_in(&s.lost_seat, A);
 }
 
+/* The same, and it is yet to ask. */
+static void set_up_lost_early(void) {
+    set_up();
+    jzx__slab_free(&jzx__sched_foreign(&s.loop.sched)->slab, JZX__COLD_CLASS, s.cold[4]);
+    s.actors[A]->task.place = JZX__AWAY;
+    turn_in(&s.lost_seat, A);
+}
+
 /* A has unlinked, which B does not know when it comes to A's worker; there A links again. */
 static void set_up_moved(void) {
     set_up_linked_trapping();
@@ -369,6 +377,14 @@ static void demonitor_lost(void) {
     (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
 }
 
+static void link_lost(void) {
+    jzx__seat_of_thread = &s.lost_seat;
+    struct jzx__turn *turn = (void *)s.lost_seat.turn;
+    s.asked[A] = jzx_link(&turn->ctx, s.ids[B]);
+    MODEL_ASSERT(s.asked[A] == JZX_OK || s.asked[A] == JZX_ERR_NO_SUCH_ACTOR);
+    (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
+}
+
 static void take_back_0(void) {
     struct jzx__worker *me = sit(0);
     if (jzx__mpsc_is_empty(&me->returns))
@@ -466,6 +482,11 @@ static void check_gone_along(void) {
     MODEL_ASSERT(s.ended[A] == (s.asked[A] == JZX_OK));
     check_freed();
     model_outcome(s.asked[A] == JZX_OK);
+}
+
+static void check_lost_link(void) {
+    take_back_0();
+    check_gone_along();
 }
 
 /* A has failed: B has gone along. */
@@ -596,6 +617,14 @@ const struct model_scenario model_watch[] = {
      .setup = set_up_lost,
      .threads = {demonitor_lost, fail_1, run_and_take_back_0},
      .check = check_lost,
+     .bounds = {.preemptions = 2, .stale = 1},
+     WATCH},
+    {.name = "watch_link_without_worker",
+     .about = "N1: a turn that has lost its worker asks for a link while the other fails",
+     .setup = set_up_lost_early,
+     .threads = {link_lost, run_and_fail_1, run_and_take_back_0},
+     .check = check_lost_link,
+     .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 2, .stale = 1},
      WATCH},
     {.name = "watch_link_against_end",
