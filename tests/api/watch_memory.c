@@ -160,7 +160,7 @@ static jzx_behavior_result watch_and_go_on(jzx_context *ctx, void *arg) {
     struct churn *churn = arg;
     jzx_actor_id id = JZX_NOBODY;
     jzx_monitor_ref ref = JZX_NO_MONITOR;
-    JZX_EXPECT_EQ(jzx_spawn_watched(ctx, &DIARY_OPTS(&child, .daemon = true), true, &id, &ref),
+    JZX_EXPECT_EQ(jzx_spawn_watched(ctx, &DIARY_OPTS(&child, .name = "child"), true, &id, &ref),
                   JZX_OK);
     order(ctx->loop, id, call_stop, NULL);
     if (--churn->left == 0)
