@@ -47,11 +47,12 @@ typedef struct jzx_exit_notice {
 
 JZX_BEGIN_C
 
-/* The same with a reason and a text of its own (copied; may be NULL). Reasons that are the
- * runtime's to give (JZX_EXIT_KILLED, ...) become JZX_EXIT_FAIL. ctx must be the one that this call
- * of the behaviour was given: called anywhere else (another thread, an observer, a destructor) it
- * ends the process with a message, as there is nothing to return to. It jumps out of the
- * functions on its way, as longjmp does: what they hold, the actor's memory aside, stays held. */
+/* The same with a reason and a text of its own (copied; may be NULL). Reasons beside NORMAL,
+ * FAIL, PANIC and SHUTDOWN are the runtime's to give, and become JZX_EXIT_FAIL. ctx must be the
+ * one that this call of the behaviour was given: called anywhere else (another thread, an
+ * observer, a destructor) it ends the process with a message, as there is nothing to return to.
+ * It jumps out of the functions on its way, as longjmp does: what they hold, the actor's memory
+ * aside, stays held. */
 JZX_API JZX_NO_RETURN void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text);
 
 /* For JZX_CHECK. */
@@ -64,9 +65,11 @@ JZX_API const char *jzx_exit_name(jzx_exit_reason reason);
 /* The calls below are for the actor itself, in its own turn, its init included; with the very
  * context that it was given, else, and in its cleanup, they are JZX_ERR_INVALID_ARG. */
 
-/* Watches an actor. JZX_OK: exactly one JZX_TAG_DOWN will come, unless the monitor is taken back.
- * Several monitors of one actor are independent. ref may be NULL.
- * JZX_ERR_NO_SUCH_ACTOR if it has ended already, JZX_ERR_INVALID_ARG (also for itself),
+/* Watches an actor. JZX_OK: exactly one JZX_TAG_DOWN will come, unless the monitor is taken
+ * back, or this actor ends or works its queue off (JZX_STOP_AFTER_QUEUE) before: then it hears
+ * of nothing. Several monitors of one actor are independent. ref may be NULL.
+ * JZX_ERR_NO_SUCH_ACTOR if it has ended already, or is about to and takes nothing in any more,
+ * JZX_ERR_INVALID_ARG (also for itself),
  * JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED. */
 JZX_API jzx_err jzx_monitor(jzx_context *ctx, jzx_actor_id target, jzx_monitor_ref *ref);
 
@@ -82,7 +85,8 @@ JZX_API jzx_err jzx_link(jzx_context *ctx, jzx_actor_id other);
  * message waits already. JZX_OK also if there was no link. */
 JZX_API jzx_err jzx_unlink(jzx_context *ctx, jzx_actor_id other);
 
-/* From now on an end of a linked actor is a message (JZX_TAG_EXIT) instead of this actor's end. */
+/* From now on an end of a linked actor is a message (JZX_TAG_EXIT) instead of this actor's end; or,
+ * with false, no longer. JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_trap_exits(jzx_context *ctx, bool trap);
 
 /* jzx_spawn, linked or monitored from the first moment; both in one step if ref is not NULL and

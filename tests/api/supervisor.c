@@ -137,6 +137,33 @@ JZX_TEST(a_registered_name_that_another_has_is_a_failure, "D+name", "C22") {
     fixture_destroy(loop);
 }
 
+/* ---- a leak ---- */
+
+static uint64_t bytes_after_100;
+
+/* Leaks, and fails when it is told to; each incarnation tells itself. */
+static jzx_err leak(jzx_context *ctx) {
+    uint32_t *incarnations = ctx->state;
+    if (jzx_alloc(ctx, 100000) == NULL || jzx_alloc(ctx, 100) == NULL)
+        return JZX_ERR_NO_MEMORY;
+    if (++*incarnations == 100)
+        bytes_after_100 = fixture_bytes();
+    if (*incarnations == 1000)
+        return JZX_OK;
+    return jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, FAIL);
+}
+
+JZX_TEST(a_thousand_restarts_of_an_actor_that_leaks_take_no_memory, "C+tool", "C29") {
+    uint32_t incarnations = 0;
+    const jzx_child_spec specs[] = {{.behavior = toy, .init = leak, .state = &incarnations}};
+    jzx_loop *loop = fixture_loop();
+    tree(loop, &JZX_SUPERVISOR_OPTS(.intensity = JZX_UNLIMITED, JZX_CHILDREN(specs)));
+    assert_int_equal(incarnations, 1000);
+    assert_int_equal(fixture_bytes(), bytes_after_100);
+    assert_int_equal(fixture_stats(loop).failed, 999);
+    fixture_destroy(loop);
+}
+
 /* ---- the tree in a dump ---- */
 
 static void collect(void *ctx, const char *text) {
