@@ -173,7 +173,9 @@ static void free_notes(struct jzx__worker *me, struct jzx__cold *cold) {
 /* Everything that the end of an ordinary actor, which nobody watches, does not need. */
 static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
                                        struct jzx__node *inbox, uint32_t fulls,
-                                       const struct jzx__ending *ending) {
+                                       struct jzx__ending *ending) {
+    if (me->fault != NULL && me->fault->actor == ending->id)
+        ending->fault = me->fault;
     bool failed = is_failure(ending->reason);
     struct jzx__cold *cold = jzx__actor_cold(actor);
     jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
@@ -200,20 +202,20 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     JZX_ASSERT_OWNER(me);
     JZX_ASSERT(actor->task.place <= JZX__RUNNING);
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__ending ending = {jzx__actor_id(actor), reason, text, NULL};
-    if (JZX_UNLIKELY(me->fault != NULL && me->fault->actor == ending.id))
-        ending.fault = me->fault;
+    jzx_actor_id id = jzx__actor_id(actor);
     bool entry_left;
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
     if (JZX_UNLIKELY(jzx__actor_cold(actor) != NULL))
         jzx__timers_cancel_all(me, actor);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
-    uint32_t fulls = make_stale(me, actor, ending.id);
+    uint32_t fulls = make_stale(me, actor, id);
     if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
-                     is_failure(reason)))
+                     is_failure(reason))) {
+        struct jzx__ending ending = {.id = id, .reason = reason, .text = text};
         end_with_ceremony(me, actor, inbox, fulls, &ending);
+    }
     jzx__worker_count_exited(me, actor->task.daemon);
     actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
     if (JZX_LIKELY(!entry_left))

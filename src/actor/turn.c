@@ -42,6 +42,11 @@ void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
     jzx__loop_emit(loop, &event);
 }
 
+static JZX_COLD void end_failed(struct jzx__worker *me, struct jzx__actor *actor,
+                                jzx_behavior_result result) {
+    jzx__actor_end(me, actor, reason_of(result), text_of(result));
+}
+
 /* What became of a turn. */
 enum fate {
     GOES_ON,
@@ -329,7 +334,10 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
         keep_state(turn, actor);
         jzx__worker_count_message(me);
         if (JZX_UNLIKELY(result != JZX_BEHAVIOR_OK)) {
-            jzx__actor_end(me, actor, reason_of(result), text_of(result));
+            if (result == JZX_BEHAVIOR_STOP)
+                jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL);
+            else
+                end_failed(me, actor, result);
             return true;
         }
         if (is_quiet(task)) {
@@ -458,7 +466,7 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
         if (!settle_init(me, turn, turn->init_err))
             return;
     } else if (turn->result != JZX_BEHAVIOR_OK) {
-        jzx__actor_end(me, actor, reason_of(turn->result), text_of(turn->result));
+        end_failed(me, actor, turn->result);
         return;
     }
     jzx__worker_requeue_any(me, &actor->task); /* whatever came meanwhile, it looks */
