@@ -144,11 +144,10 @@ static void fill_child(jzx_child_spec *child) {
     default_to(&child->start_ms, child->supervisor != NULL ? JZX_UNLIMITED : 10000);
 }
 
+/* Filled a second time it stays as it is: the copy of a supervisor below is copied again each time
+ * that it is started. */
 static void fill_opts(jzx_supervisor_opts *opts) {
-    if (opts->intensity == JZX_NONE)
-        opts->intensity = 0;
-    else
-        default_to(&opts->intensity, 3);
+    default_to(&opts->intensity, 3);
     default_to(&opts->period_ms, 5000);
     default_to(&opts->stable_ms, 5000);
 }

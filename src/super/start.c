@@ -154,8 +154,7 @@ static void destroy(struct jzx__super *super) {
     while ((link = jzx__list_pop_front(&super->children)) != NULL)
         jzx__child_destroy(jzx__child_of(link));
     if (super->failures != NULL)
-        jzx__free(allocator, super->failures,
-                  (super->spec->opts.intensity + 1) * sizeof *super->failures);
+        jzx__free(allocator, super->failures, super->failures_max * sizeof *super->failures);
     jzx__spec_free(allocator, super->spec);
     jzx__free(allocator, super, sizeof *super);
 }
@@ -218,7 +217,8 @@ static struct jzx__super *create(struct jzx_loop *loop, const jzx_supervisor_opt
     jzx__list_init(&super->children);
     uint32_t intensity = super->spec->opts.intensity;
     if (intensity != JZX_UNLIMITED) {
-        size_t size = (intensity + 1) * sizeof *super->failures;
+        super->failures_max = intensity == JZX_NONE ? 1 : intensity + 1;
+        size_t size = super->failures_max * sizeof *super->failures;
         super->failures = jzx__alloc(allocator, size);
         if (super->failures != NULL)
             memset(super->failures, 0, size);

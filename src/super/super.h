@@ -79,7 +79,8 @@ struct jzx__super {
     char end_text[JZX_EXIT_TEXT_MAX + 1];
 
     uint64_t restarts;
-    uint64_t *failures; /* when they were: a ring of intensity + 1; NULL: they do not count */
+    uint64_t *failures;    /* when they were: a ring; NULL: they do not count */
+    uint32_t failures_max; /* its places: intensity + 1 */
     uint32_t failure_next;
     struct jzx__rng rng;
 };

@@ -130,7 +130,7 @@ static bool too_many(struct jzx__super *super) {
     /* The ring holds one more than is allowed: what is overwritten next is the oldest of them. */
     uint64_t now = jzx_loop_now(super->loop) + 1; /* 0 means that there was none */
     super->failures[super->failure_next] = now;
-    super->failure_next = (super->failure_next + 1) % (opts->intensity + 1);
+    super->failure_next = (super->failure_next + 1) % super->failures_max;
     uint64_t oldest = super->failures[super->failure_next];
     return oldest != 0 &&
            (opts->period_ms == JZX_UNLIMITED || now - oldest <= JZX_MS(opts->period_ms));
