@@ -160,7 +160,8 @@ static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *
                          uint64_t delay_ms) {
     struct jzx__super *super = turn->super;
     uint64_t from = super->spec->opts.strategy == JZX_ONE_FOR_ALL ? 0 : child->number;
-    if (super->stage == JZX__PLAN_NONE || from < super->from)
+    /* While it starts, all before this child run already: they are no concern of the new plan. */
+    if (super->stage == JZX__PLAN_NONE || super->stage == JZX__PLAN_START || from < super->from)
         super->from = from;
     cancel_timer(turn, &super->plan_timer);
     super->plan_delay_ms = delay_ms;
