@@ -140,8 +140,9 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
         (void)jzx__actor_request(turn->super->loop, turn->own.me, id, JZX__WANT_KILL);
     }
     child->mail = NULL;
-    child->started_ns = jzx_loop_now(turn->super->loop);
-    jzx__child_set(child, bonds.started_note != NULL ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
+    bool has_init = bonds.started_note != NULL;
+    child->ran_from_ns = has_init ? 0 : jzx_loop_now(turn->super->loop) + 1;
+    jzx__child_set(child, has_init ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
     return JZX_OK;
 }
 

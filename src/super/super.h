@@ -47,7 +47,7 @@ struct jzx__child {
     uint32_t restarts;
     uint32_t attempt;
     uint64_t delay_ns;
-    uint64_t started_ns;
+    uint64_t ran_from_ns;        /* 1 + when its init was through; 0: it was not */
     jzx_timer_id timer;          /* U5 */
     struct jzx__name *pin;       /* of its registered name; see actor/registry.h */
     struct jzx__node *mail;      /* that it gets when it is started again */

@@ -177,12 +177,12 @@ static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
         give_up(turn, child, "did not start");
         return;
     }
-    if (opts->stable_ms != JZX_UNLIMITED && child->started_ns != 0 &&
-        jzx_loop_now(super->loop) - child->started_ns >= JZX_MS(opts->stable_ms))
+    if (opts->stable_ms != JZX_UNLIMITED && child->ran_from_ns != 0 &&
+        jzx_loop_now(super->loop) + 1 - child->ran_from_ns >= JZX_MS(opts->stable_ms))
         child->attempt = 0;
     uint64_t delay_ms = delay_of(super, child);
     child->attempt++;
-    child->started_ns = 0;
+    child->ran_from_ns = 0;
     if (too_many(super)) {
         give_up(turn, child, "failed too often");
         return;
@@ -431,6 +431,7 @@ static void on_started(struct jzx__super_turn *turn, struct jzx__child *child,
         return; /* it is being stopped */
     cancel_timer(turn, &child->timer);
     jzx__child_set(child, JZX_CHILD_RUNNING, child->id);
+    child->ran_from_ns = jzx_loop_now(turn->super->loop) + 1;
     answer(turn, child, JZX_OK);
 }
 
