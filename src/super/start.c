@@ -142,6 +142,7 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
     child->mail = NULL;
     bool has_init = bonds.started_note != NULL;
     child->ran_from_ns = has_init ? 0 : jzx_loop_now(turn->super->loop) + 1;
+    child->has_run = child->has_run || !has_init;
     jzx__child_set(child, has_init ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
     return JZX_OK;
 }

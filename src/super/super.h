@@ -40,6 +40,7 @@ struct jzx__child {
     uint64_t number;            /* grows in start order */
     jzx_actor_id id;
     jzx_child_state state;
+    bool has_run;         /* an incarnation of it came through its init */
     bool wanted;          /* it is to run: a plan that comes past starts it */
     bool forgotten;       /* it is removed when it has ended */
     bool by_hand;         /* it is stopped to be started again: no failure */

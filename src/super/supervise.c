@@ -173,7 +173,7 @@ static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *
 static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ms) {
     struct jzx__super *super = turn->super;
     const jzx_supervisor_opts *opts = &super->spec->opts;
-    if (!super->has_started) {
+    if (!super->has_started && !child->has_run) {
         give_up(turn, child, "did not start");
         return;
     }
@@ -307,6 +307,8 @@ static bool start_next(struct jzx__super_turn *turn) {
         struct jzx__child *child = jzx__child_of(link);
         if (child->number < super->from || !child->wanted)
             continue;
+        if (child->state == JZX_CHILD_WAITING && child->timer != JZX_NO_TIMER)
+            continue; /* it has run before, and waits by itself */
         if (!jzx__child_has_actor(child) && !start(turn, child))
             return false;
         if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
@@ -432,6 +434,7 @@ static void on_started(struct jzx__super_turn *turn, struct jzx__child *child,
     cancel_timer(turn, &child->timer);
     jzx__child_set(child, JZX_CHILD_RUNNING, child->id);
     child->ran_from_ns = jzx_loop_now(turn->super->loop) + 1;
+    child->has_run = true;
     answer(turn, child, JZX_OK);
 }
 
