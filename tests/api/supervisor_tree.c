@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Supervisors below supervisors: escalation level by level, how a tree ends, and who ends it. */
+#include "supervising.h"
+
+/* root: a, mid: m, low: x, w, y; n; z */
+#define TREE(root_intensity, mid_intensity, low_intensity)                                         \
+    static const jzx_child_spec low_children[] = {{TOY("x")}, {TOY("w")}, {TOY("y")}};             \
+    const jzx_supervisor_opts low_opts =                                                           \
+        JZX_SUPERVISOR_OPTS(.name = "low", .intensity = (low_intensity), .period_ms = 3600000,     \
+                            JZX_CHILDREN(low_children));                                           \
+    const jzx_child_spec mid_children[] = {                                                        \
+        {TOY("m")}, {.name = "low", .supervisor = &low_opts}, {TOY("n")}};                         \
+    const jzx_supervisor_opts mid_opts =                                                           \
+        JZX_SUPERVISOR_OPTS(.name = "mid", .intensity = (mid_intensity), .period_ms = 3600000,     \
+                            JZX_CHILDREN(mid_children));                                           \
+    const jzx_child_spec root_children[] = {                                                       \
+        {TOY("a")}, {.name = "mid", .supervisor = &mid_opts}, {TOY("z")}};                         \
+    const jzx_supervisor_opts root_opts =                                                          \
+        JZX_SUPERVISOR_OPTS(.name = "root", .intensity = (root_intensity), .period_ms = 3600000,   \
+                            JZX_CHILDREN(root_children))
+
+static const char tree_start[] = "+a +m +x +w +y +n +z ";
+
+static jzx_actor_id low_of(const struct timing *timing, jzx_actor_id root) {
+    return child_of(timing, child_of(timing, root, "mid"), "low");
+}
+
+JZX_TEST(trees_start_in_order_and_stop_in_the_reverse_order, "D+sup", "C21", "C27") {
+    TREE(3, 3, 3);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    expect_trace(tree_start);
+    jzx_supervisor_info info = family_of(&timing, root);
+    JZX_EXPECT_EQ(info.children, 3);
+    JZX_EXPECT_EQ(info.running, 3);
+    JZX_EXPECT_EQ(info.supervisors, 1);
+    JZX_EXPECT_EQ(info.restarts, 0);
+    JZX_EXPECT_EQ(info.closing, false);
+    JZX_EXPECT_EQ(family_of(&timing, low_of(&timing, root)).supervisors, 0);
+    stop_supervisor(&timing, root);
+    expect_trace("-zS -nS -yS -wS -xS -mS -aS ");
+    JZX_EXPECT(!jzx_loop_alive(timing.loop));
+    timing_close(&timing);
+}
+
+JZX_TEST(escalation_goes_up_one_level_at_a_time_and_stops_the_loop_last, "C22", "C+sup", "C+inv",
+         "C+tool") {
+    TREE(JZX_NONE, JZX_NONE, JZX_NONE);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    jzx_actor_id mid = child_of(&timing, root, "mid");
+    jzx_actor_id low = low_of(&timing, root);
+    trace_clear();
+    fixture_send(timing.loop, child_of(&timing, low, "w"), TOY_FAIL);
+    JZX_EXPECT_EQ(jzx_loop_run(timing.loop), JZX_ERR_ESCALATED);
+    expect_trace("-wF -yS -xS -nS -mS -zS -aS ");
+    JZX_EXPECT_EQ(escalations, 3);
+    JZX_EXPECT_EQ(escalated[0], low);
+    JZX_EXPECT_EQ(escalated[1], mid);
+    JZX_EXPECT_EQ(escalated[2], root);
+    JZX_EXPECT_EQ(restarts, 0);
+    JZX_EXPECT_EQ(jzx_loop_run(timing.loop), JZX_ERR_LOOP_CLOSED);
+    timing_close(&timing);
+}
+
+JZX_TEST(a_supervisor_that_gave_up_is_restarted_with_its_children, "C22", "C+sup", "E+sem") {
+    TREE(3, 1, 1);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    jzx_actor_id low = low_of(&timing, root);
+    jzx_actor_id m = child_of(&timing, child_of(&timing, root, "mid"), "m");
+    expect_trace(tree_start);
+    tell(&timing, low, "w", TOY_FAIL);
+    expect_trace("-wF +w ");
+    tell(&timing, low, "w", TOY_FAIL);
+    expect_trace("-wF -yS -xS +x +w +y ");
+    JZX_EXPECT_EQ(escalations, 1);
+    JZX_EXPECT(low_of(&timing, root) != low);
+    JZX_EXPECT(!lives(&timing, low));
+    JZX_EXPECT_EQ(child_of(&timing, child_of(&timing, root, "mid"), "m"), m);
+    tell(&timing, low_of(&timing, root), "x", TOY_FAIL);
+    expect_trace("-xF +x ");
+    tell(&timing, low_of(&timing, root), "x", TOY_FAIL);
+    expect_trace("-xF -yS -wS -nS -mS +m +x +w +y +n ");
+    JZX_EXPECT_EQ(escalations, 3);
+    nursery_close(&timing, root);
+}
+
+/* Each incarnation bears one failure: 2 x 2 x 2 of the lowest child end the loop. */
+JZX_TEST(each_level_counts_only_the_failures_of_its_own_children, "C22", "C+inv") {
+    TREE(1, 1, 1);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    for (int i = 1; i < 8; i++) {
+        tell(&timing, low_of(&timing, root), "w", TOY_FAIL);
+        JZX_EXPECT_EQ(escalations, i / 2 + i / 4);
+    }
+    fixture_send(timing.loop, child_of(&timing, low_of(&timing, root), "w"), TOY_FAIL);
+    JZX_EXPECT_EQ(jzx_loop_run(timing.loop), JZX_ERR_ESCALATED);
+    JZX_EXPECT_EQ(escalations, 4 + 2 + 1);
+    JZX_EXPECT_EQ(escalated[6], root);
+    uint32_t events = 0;
+    for (uint32_t i = 0; i < seen_count; i++)
+        events += seen[i].kind == JZX_EVENT_SUPERVISOR_ESCALATE;
+    JZX_EXPECT_EQ(events, 7);
+    timing_close(&timing);
+}
+
+/* ---- a supervisor below that ends in other ways ---- */
+
+JZX_TEST(a_supervisor_below_is_restarted_as_its_mode_says, "C21", "C22") {
+    static const jzx_child_spec leaves[] = {{TOY("w")}};
+    const jzx_supervisor_opts below =
+        JZX_SUPERVISOR_OPTS(.intensity = JZX_NONE, JZX_CHILDREN(leaves));
+    const jzx_child_spec specs[] = {
+        {.name = "p", .supervisor = &below},
+        {.name = "t", .supervisor = &below, .mode = JZX_TRANSIENT},
+        {.name = "u", .supervisor = &below, .mode = JZX_TEMPORARY},
+    };
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(
+        &timing, &JZX_SUPERVISOR_OPTS(.intensity = JZX_UNLIMITED, JZX_CHILDREN(specs)));
+    expect_trace("+w +w +w ");
+    tell(&timing, child_of(&timing, root, "p"), "w", TOY_FAIL);
+    expect_trace("-wF +w ");
+    tell(&timing, child_of(&timing, root, "t"), "w", TOY_FAIL);
+    expect_trace("-wF +w ");
+    tell(&timing, child_of(&timing, root, "u"), "w", TOY_FAIL);
+    expect_trace("-wF ");
+    JZX_EXPECT(!has_child(&timing, root, "u"));
+    JZX_EXPECT_EQ(escalations, 3);
+    stop_supervisor(&timing, child_of(&timing, root, "t")); /* no failure */
+    expect_trace("-wS ");
+    JZX_EXPECT(!has_child(&timing, root, "t"));
+    stop_supervisor(&timing, child_of(&timing, root, "p"));
+    expect_trace("-wS +w ");
+    nursery_close(&timing, root);
+}
+
+JZX_TEST(killing_a_supervisor_leaves_no_orphans_and_its_parent_starts_it_again, "C21", "D+sup") {
+    TREE(3, 3, 3);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    jzx_actor_id mid = child_of(&timing, root, "mid");
+    jzx_actor_id low = low_of(&timing, root);
+    jzx_actor_id w = child_of(&timing, low, "w");
+    trace_clear();
+    JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, mid, JZX_STOP_KILL), JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT(!lives(&timing, mid));
+    JZX_EXPECT(!lives(&timing, low));
+    JZX_EXPECT(!lives(&timing, w));
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned - fixture_stats(timing.loop).exited, 10);
+    JZX_EXPECT(child_of(&timing, root, "mid") != mid);
+    JZX_EXPECT(child_of(&timing, low_of(&timing, root), "w") != w);
+    JZX_EXPECT_EQ(escalations, 0);
+    nursery_close(&timing, root);
+}
+
+JZX_TEST(failing_a_supervisor_stops_its_children_first, "C21", "C22") {
+    TREE(3, 3, 3);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    trace_clear();
+    JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, low_of(&timing, root)), JZX_OK);
+    timing_step(&timing);
+    expect_trace("-yS -wS -xS +x +w +y ");
+    JZX_EXPECT_EQ(escalations, 0); /* it did not give up */
+    nursery_close(&timing, root);
+}
+
+static void end_root(int how, jzx_err expected_err, uint32_t expected_escalations) {
+    TREE(3, 3, 3);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &root_opts);
+    trace_clear();
+    if (how == 0)
+        JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
+    else if (how == 1)
+        JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, root, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    else if (how == 2)
+        JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, root, JZX_STOP_KILL), JZX_OK);
+    else
+        JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, root), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_run(timing.loop), expected_err);
+    JZX_EXPECT_EQ(escalations, expected_escalations);
+    if (how != 2) /* killed, it stops nobody in order: they hear of its end */
+        expect_trace("-zS -nS -yS -wS -xS -mS -aS ");
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned, fixture_stats(timing.loop).exited);
+    timing_close(&timing);
+}
+
+JZX_TEST(a_root_that_is_stopped_ends_the_tree_without_escalation, "C22", "D+sup") {
+    end_root(0, JZX_OK, 0);
+    end_root(1, JZX_OK, 0);
+}
+
+JZX_TEST(a_root_that_is_killed_or_fails_leaves_nobody, "C22", "D+sup") {
+    end_root(2, JZX_OK, 0);
+    end_root(3, JZX_OK, 0); /* it was told to fail, and has not given up */
+}
+
+/* ---- automatic shutdown ---- */
+
+static void auto_shutdown(jzx_auto_shutdown when, const char *script, const char *then,
+                          bool is_over) {
+    static const jzx_child_spec specs[] = {
+        {TOY("a"), .mode = JZX_TRANSIENT, .significant = true},
+        {TOY("b")},
+        {TOY("c"), .mode = JZX_TEMPORARY, .significant = true},
+        {TOY("d"), .mode = JZX_TRANSIENT},
+    };
+    struct timing timing = nursery_open();
+    jzx_actor_id root =
+        nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.auto_shutdown = when, JZX_CHILDREN(specs)));
+    trace_clear();
+    for (const char *name = script; *name != '\0'; name++) /* capitals fail, others stop */
+        tell(&timing, root, (char[]){(char)(*name | 0x20), '\0'},
+             *name & 0x20 ? TOY_STOP : TOY_FAIL);
+    expect_trace(then);
+    JZX_EXPECT_EQ(jzx_loop_alive(timing.loop), !is_over);
+    JZX_EXPECT_EQ(lives(&timing, root), !is_over);
+    JZX_EXPECT_EQ(escalations, 0);
+    if (!is_over)
+        stop_supervisor(&timing, root);
+    timing_close(&timing);
+}
+
+JZX_TEST(a_supervisor_stops_itself_when_its_significant_children_have_ended, "C21") {
+    auto_shutdown(JZX_AUTO_SHUTDOWN_NEVER, "ac", "-aN -cN ", false);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ANY, "d", "-dN ", false);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ANY, "A", "-aF +a ", false);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ANY, "a", "-aN -dS -cS -bS ", true);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ANY, "C", "-cF -dS -bS -aS ", true);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ALL, "a", "-aN ", false);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ALL, "dc", "-dN -cN ", false);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ALL, "ac", "-aN -cN -dS -bS ", true);
+    auto_shutdown(JZX_AUTO_SHUTDOWN_ALL, "CAa", "-cF -aF +a -aN -dS -bS ", true);
+}
+
+JZX_TEST(an_automatic_shutdown_is_no_failure_for_the_parent, "C21") {
+    static const jzx_child_spec leaves[] = {{TOY("w"), .mode = JZX_TRANSIENT, .significant = true}};
+    const jzx_supervisor_opts below =
+        JZX_SUPERVISOR_OPTS(.auto_shutdown = JZX_AUTO_SHUTDOWN_ANY, JZX_CHILDREN(leaves));
+    const jzx_child_spec specs[] = {{.name = "t", .supervisor = &below, .mode = JZX_TRANSIENT},
+                                    {.name = "p", .supervisor = &below}};
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+    expect_trace("+w +w ");
+    tell(&timing, child_of(&timing, root, "t"), "w", TOY_STOP);
+    expect_trace("-wN ");
+    JZX_EXPECT(!has_child(&timing, root, "t"));
+    JZX_EXPECT_EQ(info_of(&timing, root, 0).last_reason, JZX_EXIT_SHUTDOWN);
+    tell(&timing, child_of(&timing, root, "p"), "w", TOY_STOP);
+    expect_trace("-wN +w ");
+    nursery_close(&timing, root);
+}
+
+/* ---- the loop stops ---- */
+
+JZX_TEST(a_loop_that_stops_stops_trees_in_reverse_order_leaves_first, "D+sup", "D+stop") {
+    TREE(3, 3, 3);
+    struct timing timing = nursery_open();
+    nursery_tree(&timing, &root_opts);
+    trace_clear();
+    JZX_EXPECT_EQ(jzx_loop_stop(timing.loop, jzx_loop_now(timing.loop) + JZX_SECOND(5)), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_run(timing.loop), JZX_OK);
+    expect_trace("-zS -nS -yS -wS -xS -mS -aS ");
+    JZX_EXPECT_EQ(escalations, 0);
+    JZX_EXPECT_EQ(restarts, 0);
+    timing_close(&timing);
+}
+
+JZX_TEST(a_requested_stop_and_a_destroy_end_everybody_without_restarts, "D+sup", "D+stop") {
+    for (int how = 0; how < 3; how++) {
+        TREE(3, 3, 3);
+        struct timing timing = nursery_open();
+        jzx_actor_id root = nursery_tree(&timing, &root_opts);
+        trace_clear();
+        if (how == 1)
+            fixture_send(timing.loop, child_of(&timing, root, "a"), TOY_FAIL);
+        if (how < 2) {
+            JZX_EXPECT_EQ(jzx_loop_request_stop(timing.loop), JZX_OK);
+            JZX_EXPECT_EQ(jzx_loop_run(timing.loop), JZX_OK);
+            JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned, fixture_stats(timing.loop).exited);
+        }
+        JZX_EXPECT_EQ(escalations, 0);
+        timing_close(&timing);
+        JZX_EXPECT(strchr(trace, '+') == NULL);
+        for (const char *name = "amxwynz"; *name != '\0'; name++)
+            JZX_EXPECT(strstr(trace, (char[]){'-', *name, 'S', '\0'}) != NULL);
+    }
+}
