@@ -42,6 +42,7 @@ struct jzx__child {
     jzx_child_state state;
     bool has_run;         /* an incarnation of it came through its init */
     bool wanted;          /* it is to run: a plan that comes past starts it */
+    bool is_new;          /* was added, and has not run: if it fails it is forgotten */
     bool forgotten;       /* it is removed when it has ended */
     bool by_hand;         /* it is stopped to be started again: no failure */
     jzx_actor_id last_id; /* of the incarnation before, or JZX_NOBODY */

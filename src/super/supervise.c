@@ -69,6 +69,12 @@ static void answer(struct jzx__super_turn *turn, struct jzx__child *child, jzx_e
     jzx__command_answer(turn->super->loop, turn->own.me, message, turn->super->id, child, err);
 }
 
+/* One that was added, and runs now. */
+static void welcome(struct jzx__super_turn *turn, struct jzx__child *child) {
+    child->is_new = false;
+    answer(turn, child, JZX_OK);
+}
+
 /* Removes a child that has no actor. */
 static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__super *super = turn->super;
@@ -230,7 +236,7 @@ static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
     if (err != JZX_OK) {
         child->last_reason = JZX_EXIT_FAIL;
         snprintf(child->last_text, sizeof child->last_text, "%s", jzx_err_name(err));
-        if (child->answer != NULL) {
+        if (child->is_new) {
             answer(turn, child, err);
             forget(turn, child);
         } else {
@@ -244,7 +250,7 @@ static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
     if (again)
         tell_restart(turn, child);
     if (child->state == JZX_CHILD_RUNNING)
-        answer(turn, child, JZX_OK);
+        welcome(turn, child);
     return true;
 }
 
@@ -303,14 +309,20 @@ static bool stop_next(struct jzx__super_turn *turn) {
 static bool start_next(struct jzx__super_turn *turn) {
     struct jzx__super *super = turn->super;
     struct jzx__link *ring = &super->children.ring;
-    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
+    struct jzx__link *next;
+    for (struct jzx__link *link = ring->next; link != ring; link = next) {
         struct jzx__child *child = jzx__child_of(link);
+        next = link->next;
         if (child->number < super->from || !child->wanted)
             continue;
         if (child->state == JZX_CHILD_WAITING && child->timer != JZX_NO_TIMER)
             continue; /* it has run before, and waits by itself */
-        if (!jzx__child_has_actor(child) && !start(turn, child))
+        bool is_new = child->is_new;
+        if (!jzx__child_has_actor(child) && !start(turn, child)) {
+            if (is_new)
+                continue; /* it is forgotten, and the plan goes on */
             return false;
+        }
         if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
             return false;
     }
@@ -417,7 +429,7 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
     if (super->closing)
         drop_mail(turn, child);
-    else if (child->forgotten || child->answer != NULL)
+    else if (child->forgotten || child->is_new)
         forget(turn, child);
     else if (was_asked || (is_next && is_failure(child)))
         has_stopped(turn, child); /* it would have been asked: one failure has brought both down */
@@ -435,7 +447,7 @@ static void on_started(struct jzx__super_turn *turn, struct jzx__child *child,
     jzx__child_set(child, JZX_CHILD_RUNNING, child->id);
     child->ran_from_ns = jzx_loop_now(turn->super->loop) + 1;
     child->has_run = true;
-    answer(turn, child, JZX_OK);
+    welcome(turn, child);
 }
 
 static void on_child_time(struct jzx__super_turn *turn, struct jzx__child *child) {
@@ -479,6 +491,7 @@ static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
     child->own_spec = command->spec;
     command->spec = NULL;
     child->answer = message;
+    child->is_new = true;
     if (super->stage == JZX__PLAN_NONE)
         (void)start(turn, child); /* else the plan comes to it */
 }
