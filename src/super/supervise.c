@@ -510,11 +510,11 @@ static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
 
 static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
     bool in_plan = turn->super->stage != JZX__PLAN_NONE && child->number >= turn->super->from;
+    child->wanted = true;
     if (in_plan || child->state == JZX_CHILD_STOPPING || child->state == JZX_CHILD_STARTING)
         return; /* it is being started anyway */
     child->attempt = 0;
     child->delay_ns = 0;
-    child->wanted = true;
     if (jzx__child_has_actor(child)) {
         child->by_hand = true;
         stop(turn, child);
