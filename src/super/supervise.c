@@ -492,8 +492,14 @@ static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
     command->spec = NULL;
     child->answer = message;
     child->is_new = true;
-    if (super->stage == JZX__PLAN_NONE)
-        (void)start(turn, child); /* else the plan comes to it */
+    if (super->stage != JZX__PLAN_NONE)
+        return; /* the plan comes to it */
+    if (super->spec->opts.strategy == JZX_DYNAMIC) {
+        (void)start(turn, child);
+        return;
+    }
+    super->from = child->number; /* those that are added next wait for its init */
+    super->stage = JZX__PLAN_START;
 }
 
 static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
