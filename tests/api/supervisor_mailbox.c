@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Supervisors: what becomes of the mail of a child that is restarted, with the books right. */
+#include "supervising.h"
+
+enum { FIRST = 100, STASH_ME = 500 };
+
+static uint32_t heard[64];
+static uint32_t heard_count;
+
+/* Stashes what is to be stashed, fails or stops when told, and writes down the rest. */
+static jzx_behavior_result listen_to(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag >= STASH_ME && jzx_id_generation(ctx->self) == 1) {
+        JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
+        return JZX_BEHAVIOR_OK;
+    }
+    if (msg->tag < FIRST)
+        return toy(ctx, msg);
+    if (JZX_EXPECT(heard_count < 64))
+        heard[heard_count++] = msg->tag;
+    return JZX_BEHAVIOR_OK;
+}
+
+static jzx_actor_id listener(const struct timing *timing, jzx_child_spec more) {
+    more.name = "l";
+    more.behavior = listen_to;
+    jzx_child_spec specs[] = {more};
+    heard_count = 0;
+    return nursery_tree(timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+}
+
+static void expect_heard(uint32_t count, const uint32_t *tags) {
+    JZX_EXPECT_EQ(heard_count, count);
+    for (uint32_t i = 0; i < count && i < heard_count; i++)
+        JZX_EXPECT_EQ(heard[i], tags[i]);
+}
+
+/* Two are stashed, one is handled, then it fails on the next, and three wait behind that. */
+static jzx_actor_id send_all(const struct timing *timing, jzx_actor_id root, uint32_t end) {
+    static const uint32_t tags[] = {STASH_ME, FIRST, STASH_ME + 1};
+    jzx_actor_id id = child_of(timing, root, "l");
+    for (uint32_t i = 0; i < 3; i++)
+        fixture_send(timing->loop, id, tags[i]);
+    fixture_send(timing->loop, id, end);
+    for (uint32_t i = 1; i <= 3; i++)
+        fixture_send(timing->loop, id, FIRST + i);
+    return id;
+}
+
+JZX_TEST(a_kept_mailbox_goes_on_with_the_stash_first_and_without_the_failing_message, "C21",
+         "E+sem", "X14") {
+    struct timing timing = nursery_open();
+    jzx_actor_id root = listener(&timing, (jzx_child_spec){.keep_mailbox = true});
+    jzx_actor_id id = send_all(&timing, root, TOY_FAIL);
+    timing_step(&timing);
+    expect_heard(6, (uint32_t[]){FIRST, STASH_ME, STASH_ME + 1, FIRST + 1, FIRST + 2, FIRST + 3});
+    JZX_EXPECT_EQ(jzx_send(timing.loop, id, JZX_NOBODY, NULL, 0, FIRST), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).dead, 0);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).waiting, 0);
+    nursery_close(&timing, root);
+}
+
+JZX_TEST(a_mailbox_that_is_not_kept_becomes_dead_letters, "C21", "X14") {
+    struct timing timing = nursery_open();
+    jzx_actor_id root = listener(&timing, (jzx_child_spec){0});
+    send_all(&timing, root, TOY_FAIL);
+    timing_step(&timing);
+    expect_heard(1, (uint32_t[]){FIRST});
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).dead, 5);
+    nursery_close(&timing, root);
+}
+
+JZX_TEST(kept_mail_waits_for_the_backoff_and_is_in_the_books, "C21", "C+sup", "X14") {
+    struct timing timing = nursery_open();
+    jzx_actor_id root =
+        listener(&timing, (jzx_child_spec){.keep_mailbox = true, .backoff.initial_delay_ms = 100});
+    jzx_actor_id id = send_all(&timing, root, TOY_EXIT_FAIL);
+    timing_step(&timing);
+    jzx_stats stats = fixture_stats(timing.loop);
+    JZX_EXPECT_EQ(stats.waiting, 5);
+    JZX_EXPECT_EQ(stats.dead, 0);
+    timing_check_books(timing.loop);
+    JZX_EXPECT_EQ(jzx_send(timing.loop, id, JZX_NOBODY, NULL, 0, FIRST), JZX_ERR_NO_SUCH_ACTOR);
+    timing_advance(&timing, JZX_MS(100));
+    JZX_EXPECT_EQ(heard_count, 6);
+    nursery_close(&timing, root);
+}
+
+/* Kept, but never used: by a mode that does not restart, a remove, a stop, a kill, a loop that is
+ * stopped or destroyed. */
+static void never_restarted(int how) {
+    struct timing timing = nursery_open();
+    jzx_actor_id root =
+        listener(&timing, (jzx_child_spec){.keep_mailbox = true,
+                                           .mode = how == 0 ? JZX_TRANSIENT : JZX_PERMANENT,
+                                           .backoff.initial_delay_ms = 100});
+    send_all(&timing, root, how == 0 ? TOY_STOP : TOY_FAIL);
+    timing_step(&timing);
+    if (how == 1)
+        JZX_EXPECT_EQ(jzx_supervisor_remove(timing.loop, root, "l"), JZX_OK);
+    if (how == 2)
+        JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
+    if (how == 3)
+        JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, root, JZX_STOP_KILL), JZX_OK);
+    if (how == 4)
+        JZX_EXPECT_EQ(jzx_loop_request_stop(timing.loop), JZX_OK);
+    if (how < 5) {
+        timing_step(&timing);
+        JZX_EXPECT_EQ(fixture_stats(timing.loop).dead, 5);
+        JZX_EXPECT_EQ(fixture_stats(timing.loop).waiting, 0);
+        expect_heard(1, (uint32_t[]){FIRST});
+    }
+    if (how < 2)
+        stop_supervisor(&timing, root);
+    timing_check_books(timing.loop);
+    JZX_EXPECT_EQ(jzx_loop_destroy(timing.loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_clock_free(timing.clock), JZX_OK);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+JZX_TEST(kept_mail_that_nobody_will_handle_becomes_dead_letters, "C21", "X14", "D+sup") {
+    for (int how = 0; how < 6; how++)
+        never_restarted(how);
+}
+
+JZX_TEST(mail_is_kept_when_the_child_is_killed_stopped_by_a_plan_or_restarted_by_hand, "C21") {
+    for (int how = 0; how < 3; how++) {
+        const jzx_child_spec specs[] = {{TOY("a")},
+                                        {.name = "l", .behavior = listen_to, .keep_mailbox = true}};
+        struct timing timing = nursery_open();
+        heard_count = 0;
+        jzx_actor_id root = nursery_tree(
+            &timing, &JZX_SUPERVISOR_OPTS(.strategy = JZX_ONE_FOR_ALL, JZX_CHILDREN(specs)));
+        jzx_actor_id id = child_of(&timing, root, "l");
+        fixture_send(timing.loop, id, STASH_ME);
+        timing_step(&timing);
+        if (how == 0)
+            JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, id, JZX_STOP_KILL), JZX_OK);
+        if (how == 1)
+            JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, child_of(&timing, root, "a")), JZX_OK);
+        if (how == 2)
+            JZX_EXPECT_EQ(jzx_supervisor_restart(timing.loop, root, "l"), JZX_OK);
+        timing_step(&timing);
+        JZX_EXPECT(child_of(&timing, root, "l") != id);
+        expect_heard(1, (uint32_t[]){STASH_ME});
+        nursery_close(&timing, root);
+    }
+}
