@@ -9,7 +9,7 @@
  *   U1  a child has an actor exactly in the states STARTING, RUNNING and STOPPING, and then exactly
  *       one notice of its end will come.
  *   U2  only the supervisor's turn changes its children. Others read them under the lock of the
- *       loop's supervisors, under which id, state and the list are changed.
+ *       loop's supervisors, under which the list and what infos show are changed.
  *   U3  children[from], and all behind it, are the concern of a plan; the others go on.
  *   U4  a supervisor gives up at most once: from then on it is closing, and starts nobody.
  *   U5  at most one timer of a child is set, for what it waits for: its init, its end, its restart.

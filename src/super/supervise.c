@@ -23,6 +23,22 @@ void jzx__child_set(struct jzx__child *child, jzx_child_state state, jzx_actor_i
     jzx__lock_release(&supers->lock);
 }
 
+static void set_end(struct jzx__child *child, jzx_exit_reason reason, const char *text) {
+    struct jzx__supers *supers = &child->super->loop->supers;
+    jzx__lock_acquire(&supers->lock); /* U2 */
+    child->last_reason = reason;
+    snprintf(child->last_text, sizeof child->last_text, "%s", text);
+    jzx__lock_release(&supers->lock);
+}
+
+static void set_attempt(struct jzx__child *child, uint32_t attempt, uint64_t delay_ns) {
+    struct jzx__supers *supers = &child->super->loop->supers;
+    jzx__lock_acquire(&supers->lock); /* U2 */
+    child->attempt = attempt;
+    child->delay_ns = delay_ns;
+    jzx__lock_release(&supers->lock);
+}
+
 /* False without memory. child is NULL for the plan's. */
 static bool start_timer(struct jzx__super_turn *turn, struct jzx__child *child, uint32_t tag,
                         uint64_t delay_ms, jzx_timer_id *id) {
@@ -185,9 +201,9 @@ static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
     }
     if (opts->stable_ms != JZX_UNLIMITED && child->ran_from_ns != 0 &&
         jzx_loop_now(super->loop) + 1 - child->ran_from_ns >= JZX_MS(opts->stable_ms))
-        child->attempt = 0;
+        set_attempt(child, 0, child->delay_ns);
     uint64_t delay_ms = delay_of(super, child);
-    child->attempt++;
+    set_attempt(child, child->attempt + 1, child->delay_ns);
     child->ran_from_ns = 0;
     if (too_many(super)) {
         give_up(turn, child, "failed too often");
@@ -195,7 +211,7 @@ static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
     }
     if (delay_ms < least_ms)
         delay_ms = least_ms;
-    child->delay_ns = JZX_MS(delay_ms);
+    set_attempt(child, child->attempt, JZX_MS(delay_ms));
     jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
     if (!is_alone(super))
         plan_restart(turn, child, delay_ms);
@@ -210,8 +226,10 @@ static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
 /* A restart that has happened, for those who watch. */
 static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__super *super = turn->super;
+    jzx__lock_acquire(&super->loop->supers.lock); /* U2 */
     child->restarts++;
     super->restarts++;
+    jzx__lock_release(&super->loop->supers.lock);
     jzx__log(&super->loop->sched.log, JZX_LOG_INFO,
              "supervisor %u.%u starts %s again as %u.%u: attempt %u after %llu ms, was %s %s",
              jzx_id_index(super->id), jzx_id_generation(super->id), jzx__child_name(child),
@@ -234,8 +252,7 @@ static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
     cancel_timer(turn, &child->timer);
     jzx_err err = jzx__child_start(turn, child);
     if (err != JZX_OK) {
-        child->last_reason = JZX_EXIT_FAIL;
-        snprintf(child->last_text, sizeof child->last_text, "%s", jzx_err_name(err));
+        set_end(child, JZX_EXIT_FAIL, jzx_err_name(err));
         if (child->is_new) {
             answer(turn, child, err);
             forget(turn, child);
@@ -422,8 +439,7 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     JZX_ASSERT(jzx__child_has_actor(child) && child->id == notice->actor); /* U1 */
     cancel_timer(turn, &child->timer);
     child->last_id = child->id;
-    child->last_reason = notice->reason;
-    memcpy(child->last_text, notice->text, sizeof child->last_text);
+    set_end(child, notice->reason, notice->text);
     child->mail = watch->kept;
     watch->kept = NULL;
     jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
@@ -519,8 +535,7 @@ static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
     child->wanted = true;
     if (in_plan || child->state == JZX_CHILD_STOPPING || child->state == JZX_CHILD_STARTING)
         return; /* it is being started anyway */
-    child->attempt = 0;
-    child->delay_ns = 0;
+    set_attempt(child, 0, 0);
     if (jzx__child_has_actor(child)) {
         child->by_hand = true;
         stop(turn, child);
