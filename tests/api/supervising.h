@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of supervisors share: toy children that write down when they start and end and why,
- * trees of them on a clock that only the test moves, and a record of what an observer was told. */
+/* What the tests of supervisors share: toy children that write down when they start and end and
+ * why, trees of them on a clock that only the test moves, and a record of what an observer was
+ * told. */
 #ifndef JZX_API_SUPERVISING_H
 #define JZX_API_SUPERVISING_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Supervisors without memory: each call says so or it is tried again, and nothing is lost or leaked;
- * and crash loops that go on for ever in the same memory. */
+/* Supervisors without memory: each call says so or it is tried again, and nothing is lost or
+ * leaked; and crash loops that go on for ever in the same memory. */
 #include "supervising.h"
 
 static uint32_t answers_seen;
