@@ -142,6 +142,7 @@ struct stalled {
     enum way way;
     sem_t go;
     jzx_actor_id waker;
+    uint32_t wakes; /* that the waker waits for: from who stalls, and from who watches it */
     void *taken;
     uint32_t passed;
 };
@@ -149,6 +150,8 @@ struct stalled {
 static jzx_behavior_result wake(jzx_context *ctx, const jzx_message *msg) {
     struct stalled *stalled = ctx->state;
     (void)msg;
+    if (--stalled->wakes != 0)
+        return JZX_BEHAVIOR_OK;
     sem_post(&stalled->go);
     return JZX_BEHAVIOR_STOP;
 }
@@ -190,12 +193,19 @@ static jzx_behavior_result stop_when_told(jzx_context *ctx, const jzx_message *m
     return msg->tag == JZX_TAG_DOWN ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
+struct start {
+    struct call call;
+    jzx_actor_id waker;
+};
+
 static jzx_behavior_result monitor_and_start(jzx_context *ctx, void *arg) {
-    struct call *call = arg;
+    struct start *start = arg;
+    struct call *call = &start->call;
     call->err = jzx_monitor(ctx, call->target, &call->ref);
     void *data = jzx_msg_alloc(ctx->loop, 64, count_released);
     JZX_EXPECT_EQ(jzx_send_msg(ctx->loop, call->target, ctx->self, data, GO), JZX_OK);
     JZX_EXPECT_EQ(jzx_send(ctx->loop, call->target, ctx->self, NULL, 0, WORK), JZX_OK);
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, start->waker, ctx->self, NULL, 0, WAKE), JZX_OK);
     return JZX_BEHAVIOR_OK;
 }
 
@@ -203,25 +213,25 @@ static void exit_without_worker(enum way way, uint32_t worker, uint32_t watcher_
     static struct stalled stalled;
     struct diary watcher = {.then = stop_when_told};
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(1)));
-    stalled = (struct stalled){.way = way};
+    stalled = (struct stalled){.way = way, .wakes = 2};
     sem_init(&stalled.go, 0, 0);
     atomic_store(&released, 0);
     stalled.waker = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = wake, .state = &stalled,
                                                         .place = JZX_PLACE_WORKER(worker)));
-    struct call call = {.err = 1};
-    call.target = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = stall_and_exit, .state = &stalled,
-                                                      .init = stall_in_init, .cleanup = end_diary,
-                                                      .place = JZX_PLACE_WORKER(worker)));
+    struct start start = {.call.err = 1, .waker = stalled.waker};
+    start.call.target = fixture_spawn(
+        loop, &JZX_SPAWN_OPTS(.behavior = stall_and_exit, .state = &stalled, .init = stall_in_init,
+                              .cleanup = end_diary, .place = JZX_PLACE_WORKER(worker)));
     jzx_actor_id watcher_id =
         fixture_spawn(loop, &DIARY_OPTS(&watcher, .place = JZX_PLACE_WORKER(watcher_at)));
-    order(loop, watcher_id, monitor_and_start, &call);
+    order(loop, watcher_id, monitor_and_start, &start);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
-    JZX_EXPECT_EQ(call.err, JZX_OK);
+    JZX_EXPECT_EQ(start.call.err, JZX_OK);
     JZX_EXPECT_EQ(stalled.passed, 0);
     JZX_EXPECT_EQ(stalled.diary.cleanups, 1);
     JZX_EXPECT_EQ(stalled.diary.reason, JZX_EXIT_FAIL);
     JZX_EXPECT_EQ(watcher.count, 1);
-    expect_notice(&watcher, 0, JZX_TAG_DOWN, call.target, JZX_EXIT_FAIL);
+    expect_notice(&watcher, 0, JZX_TAG_DOWN, start.call.target, JZX_EXIT_FAIL);
     const char *text = watcher.entries[0].notice.text;
     JZX_EXPECT(strstr(text, way == BY_CHECK ? "self->way" : "without a worker") != NULL);
     JZX_EXPECT_EQ(fixture_stats(loop).dead, way == AFTER_STASH || way == IN_INIT ? 2 : 1);
