@@ -53,6 +53,12 @@ static void wait_for_quiet(const struct timing *timing, uint64_t timers, uint64_
     }
 }
 
+/* The supervisor's timer is set after its child's state: the clock must not move before. */
+static void wait_for_timer(const struct timing *timing, uint64_t timers_set) {
+    while (fixture_stats(timing->loop).timers_set <= timers_set)
+        sched_yield();
+}
+
 static void wait_for_held(void) {
     while (atomic_load(&held) == 0)
         sched_yield();
@@ -133,8 +139,11 @@ static void *stop_while_held(void *arg) {
     struct late *late = arg;
     hold_it(late);
     uint64_t timers = fixture_stats(late->timing.loop).timers_ended;
+    uint64_t timers_set = fixture_stats(late->timing.loop).timers_set;
     JZX_EXPECT_EQ(jzx_actor_stop(late->timing.loop, late->root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
     wait_for_state(&late->timing, late->root, JZX_CHILD_STOPPING);
+    if (stop_after_ms >= 5000)
+        wait_for_timer(&late->timing, timers_set);
     JZX_EXPECT_EQ(jzx_clock_advance(late->timing.clock, JZX_MS(stop_after_ms)), JZX_OK);
     if (stop_after_ms >= 5000) /* its time is over: it is killed, and ends when it returns */
         wait_for_quiet(&late->timing, timers + 1, 1);
@@ -164,11 +173,13 @@ static void *start_while_held(void *arg) {
     struct late *late = arg;
     wait_for_root(late);
     uint64_t timers = fixture_stats(late->timing.loop).timers_ended;
+    uint64_t timers_set = fixture_stats(late->timing.loop).timers_set;
     atomic_store(&inits_to_hold, 1);
     jzx_actor_id first = child_of(&late->timing, late->root, "h");
     fixture_send(late->timing.loop, first, TOY_FAIL);
     wait_for_held();
     wait_for_state(&late->timing, late->root, JZX_CHILD_STARTING);
+    wait_for_timer(&late->timing, timers_set);
     jzx_actor_id second = child_of(&late->timing, late->root, "h");
     JZX_EXPECT_EQ(jzx_clock_advance(late->timing.clock, JZX_MS(10000)), JZX_OK);
     wait_for_quiet(&late->timing, timers + 1, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Random trees under random events against a small model, written from the documentation: after
  * every event each child is in the state that the model says, has a new id if and only if the model
- * restarted it, and what started and ended did so in the model's order. A seed that fails prints the
- * line that reruns it. */
+ * restarted it, and what started and ended did so in the model's order. A seed that fails prints
+ * the line that reruns it. */
 #include "supervising.h"
 
 #include <errno.h>
