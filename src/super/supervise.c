@@ -195,6 +195,11 @@ static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *
 static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ms) {
     struct jzx__super *super = turn->super;
     const jzx_supervisor_opts *opts = &super->spec->opts;
+    if (jzx__sched_stop_state(&super->loop->sched) != JZX__OPEN) {
+        /* Nobody can be started any more, and that is nobody's failure. */
+        close_with(turn, JZX_EXIT_SHUTDOWN, "the loop stops");
+        return;
+    }
     if (!super->has_started && !child->has_run) {
         give_up(turn, child, "did not start");
         return;
