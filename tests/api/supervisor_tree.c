@@ -291,3 +291,36 @@ JZX_TEST(a_requested_stop_and_a_destroy_end_everybody_without_restarts, "D+sup",
             JZX_EXPECT(strstr(trace, (char[]){'-', *name, 'S', '\0'}) != NULL);
     }
 }
+
+/* After each number of turns: also while the tree starts, and while a plan restarts it. */
+static bool stop_after_turns(uint32_t turns, bool fails, bool gently) {
+    TREE(3, 3, 3);
+    struct timing timing = nursery_open();
+    jzx_actor_id root = JZX_NOBODY;
+    JZX_EXPECT_EQ(jzx_spawn_supervisor(timing.loop, &root_opts, &root), JZX_OK);
+    if (fails) {
+        timing_step(&timing);
+        JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, child_of(&timing, root, "mid")), JZX_OK);
+    }
+    for (uint32_t i = 0; i < turns; i++)
+        JZX_EXPECT_EQ(one_turn(&timing), JZX_OK);
+    bool is_busy = jzx_loop_next_deadline(timing.loop) == 0;
+    JZX_EXPECT_EQ(gently ? jzx_loop_stop(timing.loop, JZX_NEVER)
+                         : jzx_actor_stop(timing.loop, root, JZX_STOP_AFTER_MESSAGE),
+                  JZX_OK);
+    if (!JZX_EXPECT_EQ(jzx_loop_run(timing.loop), JZX_OK) || !JZX_EXPECT_EQ(escalations, 0))
+        print_error("after %u turns, trace %s\n", turns, trace);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned, fixture_stats(timing.loop).exited);
+    timing_close(&timing);
+    return is_busy;
+}
+
+JZX_TEST(a_tree_is_stopped_at_any_moment_of_its_start_and_that_is_no_failure, "D+stop", "D+sup",
+         "C+inv") {
+    for (int how = 0; how < 4; how++) {
+        uint32_t turns = 0;
+        while (stop_after_turns(turns, how % 2 == 1, how / 2 == 1))
+            turns++;
+        JZX_EXPECT(turns > 5);
+    }
+}
