@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random trees under random events against a small model, written from the documentation: after
+/* Random trees under random events against a small model of what the documentation says: after
  * every event each child is in the state that the model says, has a new id if and only if the model
  * restarted it, and what started and ended did so in the model's order. A seed that fails prints
  * the line that reruns it. */
