@@ -84,7 +84,7 @@ static bool exists(struct jzx_loop *loop, jzx_actor_id supervisor, const char *n
     for (struct jzx__link *link = ring == NULL ? NULL : ring->next; link != ring && !found;
          link = link->next) {
         const struct jzx__child *child = jzx__child_of(link);
-        found = child->spec->name != NULL && strcmp(child->spec->name, name) == 0;
+        found = jzx__child_is_named(child, name);
     }
     jzx__lock_release(&loop->supers.lock);
     return found;
@@ -187,9 +187,7 @@ static struct jzx__child *find_child(struct jzx__super *super, const char *name,
     struct jzx__link *ring = &super->children.ring;
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
         struct jzx__child *child = jzx__child_of(link);
-        bool found = name == NULL
-                         ? index-- == 0
-                         : child->spec->name != NULL && strcmp(child->spec->name, name) == 0;
+        bool found = name == NULL ? index-- == 0 : jzx__child_is_named(child, name);
         if (found)
             return child;
     }

@@ -25,6 +25,8 @@
 
 #include "jzx/timer.h"
 
+#include <string.h>
+
 /* Tags of a supervisor's own messages; the first is actor/message.h's. */
 #define JZX__TAG_CHILD_STARTED 0xFFFF0005u
 #define JZX__TAG_CHILD_TIME 0xFFFF0006u /* what the child waits for did not come in time, or has */
@@ -98,6 +100,11 @@ static inline bool jzx__child_has_actor(const struct jzx__child *child) {
 
 static inline const char *jzx__child_name(const struct jzx__child *child) {
     return child->spec->name == NULL ? "" : child->spec->name;
+}
+
+/* One that is being removed has no name any more. */
+static inline bool jzx__child_is_named(const struct jzx__child *child, const char *name) {
+    return child->spec->name != NULL && strcmp(child->spec->name, name) == 0 && !child->forgotten;
 }
 
 /* What somebody asks of a supervisor; frees itself if it is not carried out. */

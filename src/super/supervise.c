@@ -486,7 +486,7 @@ static struct jzx__child *child_named(const struct jzx__super *super, const char
     const struct jzx__link *ring = &super->children.ring;
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
         struct jzx__child *child = jzx__child_of(link);
-        if (child->spec->name != NULL && strcmp(child->spec->name, name) == 0 && !child->forgotten)
+        if (jzx__child_is_named(child, name))
             return child;
     }
     return NULL;
@@ -530,7 +530,9 @@ static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
         forget(turn, child);
         return;
     }
+    jzx__lock_acquire(&turn->super->loop->supers.lock);
     child->forgotten = true;
+    jzx__lock_release(&turn->super->loop->supers.lock);
     if (child->state != JZX_CHILD_STOPPING)
         stop(turn, child);
 }

@@ -263,7 +263,7 @@ JZX_TEST(threads_that_exits_have_left_serve_others, "E10", "C20", "D12") {
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 3, .stall_after_ns = JZX_MS(1)));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint16_t place = JZX_PLACE_WORKER(i % 3);
-        stalled[i] = (struct stalled){.way = i % 4, .diary = {.last = last_of}};
+        stalled[i] = (struct stalled){.way = i % 4, .wakes = 1, .diary = {.last = last_of}};
         if (stalled[i].way == AFTER_TAKE)
             stalled[i].way = IN_BEHAVIOUR;
         sem_init(&stalled[i].go, 0, 0);

@@ -2,6 +2,9 @@
 /* Supervisors: each strategy with toy children, and the exact trace of what starts and stops. */
 #include "fixture.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,6 +137,65 @@ JZX_TEST(a_registered_name_that_another_has_is_a_failure, "D+name", "C22") {
                      JZX_OK);
     assert_int_equal(jzx_loop_run(loop), JZX_ERR_ESCALATED);
     expect_trace("-a "); /* its init never ran */
+    fixture_destroy(loop);
+}
+
+/* ---- a child that takes its time to end ---- */
+
+struct slow {
+    sem_t entered;
+    sem_t go;
+};
+
+static jzx_behavior_result linger(jzx_context *ctx, const jzx_message *msg) {
+    struct slow *slow = ctx->state;
+    (void)msg;
+    sem_post(&slow->entered);
+    while (sem_wait(&slow->go) != 0)
+        continue;
+    return JZX_BEHAVIOR_OK;
+}
+
+static void *run_loop(void *loop) {
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    return NULL;
+}
+
+static void await_other(jzx_loop *loop, jzx_actor_id root, jzx_actor_id before) {
+    jzx_actor_id id = before;
+    while (jzx_supervisor_child(loop, root, "a", &id) != JZX_OK || id == before)
+        sched_yield();
+}
+
+JZX_TEST(a_child_that_is_being_removed_has_no_name_any_more, "C+sup") {
+    struct slow slow;
+    const jzx_child_spec specs[] = {{.name = "a",
+                                     .behavior = linger,
+                                     .state = &slow,
+                                     .shutdown_ms = JZX_UNLIMITED,
+                                     .place = JZX_PLACE_WORKER(1)}};
+    pthread_t thread;
+    jzx_actor_id root = JZX_NOBODY;
+    /* Whoever is on the worker of one that does not return goes on. */
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(1)));
+    sem_init(&slow.entered, 0, 0);
+    sem_init(&slow.go, 0, 0);
+    assert_int_equal(jzx_spawn_supervisor(loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)), &root),
+                     JZX_OK);
+    assert_int_equal(pthread_create(&thread, NULL, run_loop, loop), 0);
+    await_other(loop, root, JZX_NOBODY);
+    jzx_actor_id before = child(loop, root, "a");
+    fixture_send(loop, before, COUNT);
+    while (sem_wait(&slow.entered) != 0)
+        continue;
+    assert_int_equal(jzx_supervisor_remove(loop, root, "a"), JZX_OK);
+    assert_int_equal(jzx_supervisor_add(loop, root, &specs[0], JZX_NOBODY), JZX_OK);
+    await_other(loop, root, before); /* the old one is still in its message */
+    sem_post(&slow.go);
+    assert_int_equal(jzx_actor_stop(loop, root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
+    pthread_join(thread, NULL);
+    sem_destroy(&slow.entered);
+    sem_destroy(&slow.go);
     fixture_destroy(loop);
 }
 
