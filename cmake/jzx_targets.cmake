@@ -59,10 +59,15 @@ function(jzx_add_library target)
     endif()
 endfunction()
 
-# One example: the program example_<name>, run as the test examples.<name>.
-function(jzx_add_example source)
-    get_filename_component(name ${source} NAME_WE)
-    add_executable(example_${name} ${source})
+# jzx_add_example(path/to/<name>[.c] [source...]): the program example_<name> of that file, or of
+# the sources if some are given, run as the test examples.<name>.
+function(jzx_add_example path)
+    get_filename_component(name ${path} NAME_WE)
+    if(ARGN)
+        add_executable(example_${name} ${ARGN})
+    else()
+        add_executable(example_${name} ${path})
+    endif()
     jzx_compile_settings(example_${name})
     target_link_libraries(example_${name} PRIVATE jzx::jzx)
     add_test(NAME examples.${name} COMMAND example_${name})
