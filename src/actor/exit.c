@@ -61,7 +61,7 @@ static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct j
         if (JZX_UNLIKELY(node->lane == JZX__LANE_TIMER))
             jzx__timer_bury(me, node, id, jzx__actor_name(actor));
         else if (JZX_UNLIKELY(jzx__lane_is_watch(node->lane)))
-            jzx__watch_bury(me, node, ending);
+            jzx__watch_bury(me, node, jzx__actor_cold(actor), ending);
         else
             jzx__message_bury(loop, me, jzx__message_of(node), id, jzx__actor_name(actor));
     }

@@ -132,7 +132,7 @@ static void answer_others(struct jzx__worker *me, struct jzx__actor *actor,
         if (node->lane == JZX__LANE_TIMER)
             jzx__timer_bury(me, node, id, NULL);
         else if (jzx__lane_is_watch(node->lane))
-            jzx__watch_bury(me, node, NULL);
+            jzx__watch_bury(me, node, NULL, NULL);
         else if (node->lane != JZX__LANE_ROOM)
             jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id, NULL);
         else if (id == jzx__actor_id(actor))

@@ -424,24 +424,27 @@ enum jzx__look jzx__watch_begin(struct jzx__worker *me, struct jzx__actor *actor
     return JZX__LOOK_GONE;
 }
 
-/* It asked an actor that has ended. The peer, of a link, is in the list of the holder's watchers
- * and held by nobody. */
-static void bury_asked(struct jzx__worker *me, struct jzx__watch *watch,
+/* It asked an actor that ends, which lists it to the last, so that it fires after the cleanup (Z6);
+ * or one that has ended, or has no cold record and so no cleanup. The peer, of a link, is in the
+ * list of the holder's watchers and held by nobody. */
+static void bury_asked(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__watch *watch,
                        const struct jzx__ending *ending) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__watch *peer = watch->peer;
     watch->peer = NULL;
     free_spare(loop, me, watch);
     write_notice(watch, ending);
-    if (advance(watch, JZX__WATCH_ASKED, JZX__WATCH_FIRED))
-        send_notice(me, watch);
-    else
+    if (!advance(watch, JZX__WATCH_ASKED, cold != NULL ? JZX__WATCH_LISTED : JZX__WATCH_FIRED))
         jzx__watch_destroy(loop, me, watch);
+    else if (cold != NULL)
+        jzx__list_push_back(&cold->watchers, &watch->at_target);
+    else
+        send_notice(me, watch);
     if (peer != NULL)
         jzx__watch_let_go(loop, me, peer, 0);
 }
 
-void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
+void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node, struct jzx__cold *cold,
                      const struct jzx__ending *ending) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__watch *watch = watch_of_node(node);
@@ -452,7 +455,7 @@ void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
             jzx__list_remove(&watch->at_target); /* its target is ending, on this thread */
         jzx__watch_destroy(loop, me, watch);
     } else if ((state & JZX__WATCH_PHASE) == JZX__WATCH_ASKED) {
-        bury_asked(me, watch, ending);
+        bury_asked(me, cold, watch, ending);
     } else {
         jzx__loop_count(loop, me, dead);
         if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_LET_GO)

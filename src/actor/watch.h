@@ -157,9 +157,9 @@ enum jzx__look {
 enum jzx__look jzx__watch_begin(struct jzx__worker *me, struct jzx__actor *actor,
                                 struct jzx__node *node);
 
-/* A node of theirs will reach no actor any more. ending: why its actor has ended, if that is
- * known. */
-void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node,
+/* A node of theirs will reach no actor any more. Of an actor that is ending: its cold record, if it
+ * has one, whose watchers fire later, and why it ends; else NULL, both. */
+void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node, struct jzx__cold *cold,
                      const struct jzx__ending *ending);
 
 /* ---- for the end of an actor ---- */

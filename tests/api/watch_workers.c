@@ -131,6 +131,75 @@ JZX_TEST(ends_are_heard_last_across_workers, "E19", "D+top", "C20", "X15") {
     }
 }
 
+/* ---- one that is watched in its last turn ---- */
+
+struct last_turn {
+    struct diary diary; /* of the watcher; must come first */
+    jzx_actor_id target;
+    jzx_actor_id watcher;
+    sem_t begun;
+    sem_t watched;
+};
+
+static void wait_until(sem_t *sem) {
+    while (sem_wait(sem) != 0 && errno == EINTR)
+        continue;
+}
+
+static jzx_behavior_result end_when_watched(jzx_context *ctx, const jzx_message *msg) {
+    struct last_turn *self = ctx->state;
+    (void)msg;
+    sem_post(&self->begun);
+    wait_until(&self->watched);
+    return JZX_BEHAVIOR_FAIL;
+}
+
+static void say_goodbye(jzx_context *ctx, jzx_exit_reason reason) {
+    struct last_turn *self = ctx->state;
+    JZX_EXPECT_EQ(reason, JZX_EXIT_FAIL);
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, self->watcher, ctx->self, NULL, 0, LAST), JZX_OK);
+}
+
+static jzx_behavior_result watch_last_turn(jzx_context *ctx, void *arg) {
+    struct last_turn *self = arg;
+    wait_until(&self->begun);
+    JZX_EXPECT_EQ(jzx_trap_exits(ctx, true), JZX_OK);
+    JZX_EXPECT_EQ(jzx_monitor(ctx, self->target, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_link(ctx, self->target), JZX_OK);
+    sem_post(&self->watched);
+    return JZX_BEHAVIOR_OK;
+}
+
+static jzx_behavior_result stop_after_three(jzx_context *ctx, const jzx_message *msg) {
+    struct diary *self = ctx->state;
+    (void)msg;
+    return self->count == 3 ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+}
+
+/* What asks to be listed waits in the inbox when the actor ends. */
+JZX_TEST(who_begins_to_watch_in_the_last_turn_hears_of_the_end_after_the_cleanup, "E19", "D+top") {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_NEVER));
+    struct last_turn self = {.diary = {.then = stop_after_three}};
+    assert_int_equal(sem_init(&self.begun, 0, 0), 0);
+    assert_int_equal(sem_init(&self.watched, 0, 0), 0);
+    self.target =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = end_when_watched, .cleanup = say_goodbye,
+                                            .state = &self, .place = JZX_PLACE_WORKER(1)));
+    self.watcher = fixture_spawn(loop, &DIARY_OPTS(&self, .place = JZX_PLACE_WORKER(0)));
+    fixture_send(loop, self.target, WORK);
+    order(loop, self.watcher, watch_last_turn, &self);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(self.diary.count, 3);
+    JZX_EXPECT_EQ(self.diary.entries[0].tag, LAST);
+    JZX_EXPECT_EQ(self.diary.entries[1].tag, JZX_TAG_DOWN);
+    JZX_EXPECT_EQ(self.diary.entries[2].tag, JZX_TAG_EXIT);
+    for (uint32_t i = 1; i < 3; i++)
+        JZX_EXPECT_EQ(self.diary.entries[i].notice.reason, JZX_EXIT_FAIL);
+    fixture_destroy(loop);
+    assert_int_equal(sem_destroy(&self.watched), 0);
+    assert_int_equal(sem_destroy(&self.begun), 0);
+}
+
 /* ---- a turn that has lost its worker ---- */
 
 struct lost {
