@@ -273,6 +273,12 @@ void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
         fire(me, parent, ending);
 }
 
+/* An answer is its asker's: the successor has asked nothing, and its references begin anew. */
+static bool is_for_successor(const struct jzx__node *node, uint32_t generation) {
+    return node->lane == JZX__LANE_USER && node->generation == generation &&
+           (node->flags & JZX__MSG_ANSWER) == 0;
+}
+
 struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
                                     uint32_t generation) {
     struct jzx__watch *watch = watch_at_target(cold->watchers.ring.next);
@@ -284,7 +290,7 @@ struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *no
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
-        if (node->lane != JZX__LANE_USER || node->generation != generation) {
+        if (!is_for_successor(node, generation)) {
             *rest_tail = node;
             rest_tail = &node->next;
             continue;

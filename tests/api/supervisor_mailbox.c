@@ -2,6 +2,8 @@
 /* Supervisors: what becomes of the mail of a child that is restarted, with the books right. */
 #include "supervising.h"
 
+#include <jzx/ask.h>
+
 enum { FIRST = 100, STASH_ME = 500 };
 
 static uint32_t heard[64];
@@ -144,4 +146,73 @@ JZX_TEST(mail_is_kept_when_the_child_is_killed_stopped_by_a_plan_or_restarted_by
         expect_heard(1, (uint32_t[]){STASH_ME});
         nursery_close(&timing, root);
     }
+}
+
+/* ---- questions and answers ---- */
+
+enum { ASK = 200, QUESTION, ANSWER };
+
+static jzx_actor_id asked;
+static uint64_t answered_ref;
+static uint32_t answers;
+
+static jzx_behavior_result answer_at_once(jzx_context *ctx, const jzx_message *msg) {
+    JZX_EXPECT_EQ(jzx_reply(ctx, msg, NULL, 0, ANSWER), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* The first incarnation puts questions and answers aside; the others answer and listen. */
+static jzx_behavior_result ask_and_answer(jzx_context *ctx, const jzx_message *msg) {
+    bool is_first = heard_count == 0;
+    switch (msg->tag) {
+    case ASK:
+        JZX_EXPECT_EQ(jzx_ask(ctx, asked, NULL, 0, QUESTION, JZX_NEVER, NULL), JZX_OK);
+        return JZX_BEHAVIOR_OK;
+    case QUESTION:
+    case ANSWER:
+        if (is_first) {
+            JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
+        } else if (msg->tag == QUESTION) {
+            JZX_EXPECT_EQ(jzx_reply(ctx, msg, NULL, 0, ANSWER), JZX_OK);
+        } else {
+            answers++;
+        }
+        return JZX_BEHAVIOR_OK;
+    default: heard_count++; return JZX_BEHAVIOR_FAIL;
+    }
+}
+
+static jzx_behavior_result ask_child(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag == ANSWER) {
+        answered_ref = jzx_ask_ref(ctx);
+        return JZX_BEHAVIOR_STOP;
+    }
+    jzx_actor_id child;
+    memcpy(&child, msg->data, sizeof child);
+    JZX_EXPECT_EQ(jzx_ask(ctx, child, NULL, 0, QUESTION, JZX_NEVER, NULL), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(a_successor_answers_the_questions_it_inherits_and_gets_no_answer_of_its_predecessor, "C21",
+         "X14") {
+    struct timing timing = nursery_open();
+    const jzx_child_spec specs[] = {
+        {.name = "l", .behavior = ask_and_answer, .keep_mailbox = true}};
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+    jzx_actor_id child = child_of(&timing, root, "l");
+    jzx_actor_id asker = fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = ask_child));
+    asked = fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = answer_at_once));
+    heard_count = 0;
+    answers = 0;
+    answered_ref = 0;
+    JZX_EXPECT_EQ(jzx_send(timing.loop, asker, JZX_NOBODY, &child, sizeof child, ASK), JZX_OK);
+    tell(&timing, root, "l", ASK);
+    tell(&timing, root, "l", TOY_FAIL);
+    JZX_EXPECT(answered_ref != 0);
+    JZX_EXPECT_EQ(answers, 0);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).dead, 1);
+    tell(&timing, root, "l", ASK); /* its first question has the reference of that other one */
+    JZX_EXPECT_EQ(answers, 1);
+    JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, asked, JZX_STOP_AFTER_MESSAGE), JZX_OK);
+    nursery_close(&timing, root);
 }
