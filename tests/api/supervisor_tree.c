@@ -324,3 +324,48 @@ JZX_TEST(a_tree_is_stopped_at_any_moment_of_its_start_and_that_is_no_failure, "D
         JZX_EXPECT(turns > 5);
     }
 }
+
+/* ---- a loop that stops while its trees start ---- */
+
+static jzx_err stop_the_loop(jzx_context *ctx) {
+    trace_start(ctx->state);
+    JZX_EXPECT_EQ(jzx_loop_stop(ctx->loop, JZX_NEVER), JZX_OK);
+    return JZX_OK;
+}
+
+static void run_until_stopped(struct timing *timing, const char *expected) {
+    JZX_EXPECT_EQ(jzx_loop_run(timing->loop), JZX_OK);
+    JZX_EXPECT_EQ(escalations, 0);
+    JZX_EXPECT_EQ(restarts, 0);
+    expect_trace(expected);
+    timing_close(timing);
+}
+
+JZX_TEST(a_tree_that_is_stopped_before_it_has_started_does_not_escalate, "D+sup", "D+stop", "C22") {
+    const jzx_child_spec specs[] = {{TOY("a")}, {TOY("b")}};
+    struct timing timing = nursery_open();
+    JZX_EXPECT_EQ(
+        jzx_spawn_supervisor(timing.loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)), NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_stop(timing.loop, JZX_NEVER), JZX_OK);
+    run_until_stopped(&timing, "");
+}
+
+JZX_TEST(a_tree_that_is_stopped_while_it_starts_does_not_escalate, "D+sup", "D+stop", "C22") {
+    const jzx_child_spec below[] = {{.name = "s",
+                                     .behavior = toy,
+                                     .init = stop_the_loop,
+                                     .cleanup = toy_cleanup,
+                                     .state = (void *)(uintptr_t) "s"},
+                                    {TOY("c")}};
+    const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(below));
+    const jzx_child_spec specs[] = {
+        {TOY("a")}, {.name = "lower", .supervisor = &lower}, {TOY("b")}};
+    for (jzx_strategy strategy = JZX_ONE_FOR_ONE; strategy <= JZX_DYNAMIC; strategy++) {
+        struct timing timing = nursery_open();
+        JZX_EXPECT_EQ(
+            jzx_spawn_supervisor(
+                timing.loop, &JZX_SUPERVISOR_OPTS(.strategy = strategy, JZX_CHILDREN(specs)), NULL),
+            JZX_OK);
+        run_until_stopped(&timing, "+a +s -sS -aS ");
+    }
+}
