@@ -70,14 +70,16 @@ struct jzx__super {
     struct jzx__spec *spec;
     struct jzx__list children;
     size_t child_count;
+    size_t actor_count; /* of children that have one */
     uint64_t next_number;
 
     enum jzx__plan_stage stage;
     uint64_t from; /* U3: the number of the first child that it concerns */
     uint64_t plan_delay_ms;
     jzx_timer_id plan_timer;
-    bool has_started; /* the first plan is through */
-    bool closing;     /* U4 */
+    bool has_started;          /* the first plan is through */
+    bool closing;              /* U4; the list of children does not change any more */
+    struct jzx__link *stop_at; /* when it closes: those behind it were asked to stop */
     bool escalates;
     jzx_exit_reason end_reason;
     char end_text[JZX_EXIT_TEXT_MAX + 1];

@@ -18,8 +18,10 @@
 void jzx__child_set(struct jzx__child *child, jzx_child_state state, jzx_actor_id id) {
     struct jzx__supers *supers = &child->super->loop->supers;
     jzx__lock_acquire(&supers->lock); /* U2 */
+    child->super->actor_count -= jzx__child_has_actor(child);
     child->state = state;
     child->id = id;
+    child->super->actor_count += jzx__child_has_actor(child);
     jzx__lock_release(&supers->lock);
 }
 
@@ -118,6 +120,7 @@ static void close_with(struct jzx__super_turn *turn, jzx_exit_reason reason, con
     cancel_timer(turn, &super->plan_timer);
     super->stage = JZX__PLAN_STOP;
     super->from = 0;
+    super->stop_at = super->children.ring.prev;
 }
 
 /* It cannot help itself any more: whoever supervises it may. */
@@ -302,29 +305,49 @@ static void abandon(struct jzx__super_turn *turn, struct jzx__child *child) {
         jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
 }
 
-/* Stops the last child of the plan that has an actor, or all at once if they do not depend on each
- * other. True if none has one. */
+/* Stops the last child of the plan that has an actor. True if none has one. */
 static bool stop_next(struct jzx__super_turn *turn) {
-    struct jzx__super *super = turn->super;
-    bool at_once = super->spec->opts.strategy == JZX_DYNAMIC;
-    bool stopped = true;
-    struct jzx__link *ring = &super->children.ring;
+    const struct jzx__super *super = turn->super;
+    struct jzx__link *ring = &turn->super->children.ring;
     for (struct jzx__link *link = ring->prev; link != ring; link = link->prev) {
         struct jzx__child *child = jzx__child_of(link);
         if (child->number < super->from)
             break;
+        if (!jzx__child_has_actor(child))
+            continue;
+        if (child->state != JZX_CHILD_STOPPING)
+            stop(turn, child);
+        return false;
+    }
+    return true;
+}
+
+/* The same for all, when it closes: one after the other, or at once if they do not depend on each
+ * other. Goes on where it was, so that the ends of many cost a step each. */
+static bool stop_rest(struct jzx__super_turn *turn) {
+    struct jzx__super *super = turn->super;
+    bool at_once = super->spec->opts.strategy == JZX_DYNAMIC;
+    for (; super->stop_at != &super->children.ring; super->stop_at = super->stop_at->prev) {
+        struct jzx__child *child = jzx__child_of(super->stop_at);
         if (!jzx__child_has_actor(child)) {
-            if (super->closing)
-                abandon(turn, child);
+            abandon(turn, child);
             continue;
         }
         if (child->state != JZX_CHILD_STOPPING)
             stop(turn, child);
-        stopped = false;
         if (!at_once)
-            break;
+            return false;
     }
-    return stopped;
+    return super->actor_count == 0;
+}
+
+/* The first child of the plan (U3), or the ring. Mostly it is one of the last. */
+static struct jzx__link *first_of_plan(struct jzx__super *super) {
+    struct jzx__link *ring = &super->children.ring;
+    struct jzx__link *link = ring;
+    while (link->prev != ring && jzx__child_of(link->prev)->number >= super->from)
+        link = link->prev;
+    return link;
 }
 
 /* Starts the first child of the plan that is to run. True if all do. */
@@ -332,10 +355,10 @@ static bool start_next(struct jzx__super_turn *turn) {
     struct jzx__super *super = turn->super;
     struct jzx__link *ring = &super->children.ring;
     struct jzx__link *next;
-    for (struct jzx__link *link = ring->next; link != ring; link = next) {
+    for (struct jzx__link *link = first_of_plan(super); link != ring; link = next) {
         struct jzx__child *child = jzx__child_of(link);
         next = link->next;
-        if (child->number < super->from || !child->wanted)
+        if (!child->wanted)
             continue;
         if (child->state == JZX_CHILD_WAITING && child->timer != JZX_NO_TIMER)
             continue; /* it has run before, and waits by itself */
@@ -368,10 +391,9 @@ static void progress(struct jzx__super_turn *turn) {
         case JZX__PLAN_NONE:
         case JZX__PLAN_DELAY: return;
         case JZX__PLAN_STOP:
-            if (!stop_next(turn))
-                return;
-            turn->over = super->closing;
             if (super->closing)
+                turn->over = stop_rest(turn);
+            if (super->closing || !stop_next(turn))
                 return;
             super->stage = JZX__PLAN_START;
             if (super->plan_delay_ms != 0 && start_timer(turn, NULL, JZX__TAG_PLAN_TIME,
@@ -552,18 +574,17 @@ static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
 }
 
 static void on_command(struct jzx__super_turn *turn, struct jzx__command *command) {
-    struct jzx__child *child = child_named(turn->super, command->name);
-    switch (command->kind) {
-    case JZX__COMMAND_ADD: on_add(turn, command); return;
-    case JZX__COMMAND_REMOVE:
-        if (child != NULL && !turn->super->closing)
-            on_remove(turn, child);
-        return;
-    case JZX__COMMAND_RESTART:
-        if (child != NULL && !turn->super->closing)
-            on_restart(turn, child);
+    if (command->kind == JZX__COMMAND_ADD) {
+        on_add(turn, command);
         return;
     }
+    struct jzx__child *child = child_named(turn->super, command->name);
+    if (child == NULL || turn->super->closing)
+        return;
+    if (command->kind == JZX__COMMAND_REMOVE)
+        on_remove(turn, child);
+    else
+        on_restart(turn, child);
 }
 
 static void on_message(struct jzx__super_turn *turn, const jzx_message *msg) {

@@ -335,3 +335,22 @@ JZX_TEST(children_are_added_from_another_thread, "C21") {
     JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned, fixture_stats(timing.loop).exited);
     timing_close(&timing);
 }
+
+/* ---- a crowd ---- */
+
+#define CROWD 100000u
+
+/* What each costs must not grow with their number, or this does not come to an end. */
+JZX_TEST(a_hundred_thousand_children_are_added_and_stopped, "C21", "D+sup") {
+    const jzx_child_spec spec = {.behavior = toy};
+    for (jzx_strategy strategy = JZX_ONE_FOR_ONE; strategy <= JZX_DYNAMIC; strategy++) {
+        struct timing timing = nursery_open();
+        jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.strategy = strategy));
+        for (uint32_t i = 0; i < CROWD; i++) {
+            JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &spec, JZX_NOBODY), JZX_OK);
+        }
+        timing_step(&timing);
+        JZX_EXPECT_EQ(family_of(&timing, root).running, CROWD);
+        nursery_close(&timing, root);
+    }
+}
