@@ -3,6 +3,7 @@
 #include "actor/groups.h"
 
 #include "actor/mailbox.h"
+#include "actor/own.h"
 #include "base/alloc.h"
 
 #include "jzx/group.h"
@@ -265,22 +266,14 @@ struct caller {
 
 /* On JZX_OK the visit has begun. */
 static jzx_err begin(struct caller *caller, jzx_context *ctx) {
-    struct jzx__turn *turn = jzx__turn_of(ctx);
+    caller->actor = jzx__own_turn(ctx);
+    if (caller->actor == NULL)
+        return jzx__own_cleanup(ctx) != NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_INVALID_ARG;
     caller->loop = ctx->loop;
     caller->groups = &ctx->loop->groups;
+    caller->id = ctx->self;
     caller->me = jzx__loop_visit(ctx->loop, &caller->visit);
-    jzx_err err = JZX_OK;
-    if (caller->me == NULL && caller->visit.seat != turn->seat) {
-        err = JZX_ERR_INVALID_ARG; /* inside another loop that the behaviour runs */
-    } else {
-        caller->actor = jzx__turn_actor(turn);
-        caller->id = ctx->self;
-        if (caller->me != NULL && jzx__actor_is_ending(caller->actor))
-            err = JZX_ERR_NO_SUCH_ACTOR; /* from its cleanup */
-    }
-    if (err != JZX_OK)
-        jzx__visit_end(&caller->visit);
-    return err;
+    return JZX_OK;
 }
 
 static jzx_err begin_named(struct caller *caller, jzx_context *ctx, const char *group) {

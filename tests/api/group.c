@@ -412,3 +412,37 @@ JZX_TEST(groups_that_come_and_go_take_no_memory_for_ever, "D+pg", "C17") {
     JZX_EXPECT_EQ(fixture_bytes(), bytes);
     fixture_destroy(loop);
 }
+
+/* ---- contexts that are nobody's ---- */
+
+static jzx_context *kept;
+
+static jzx_behavior_result keep_context(jzx_context *ctx, const jzx_message *msg) {
+    jzx_context copy = *ctx;
+    (void)msg;
+    kept = ctx;
+    JZX_EXPECT_EQ(jzx_group_join(&copy, "g"), JZX_ERR_INVALID_ARG);
+    return JZX_BEHAVIOR_OK;
+}
+
+static void use_context(jzx_loop *loop, void *arg) {
+    size_t count = 7;
+    (void)loop;
+    (void)arg;
+    JZX_EXPECT_EQ(jzx_group_join(kept, "g"), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_leave(kept, "g"), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_list(kept, NULL, 0, &count), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_monitor(kept, "g", NULL, 0, &count), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_demonitor(kept, "g"), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(count, 7);
+}
+
+JZX_TEST(contexts_that_were_copied_or_kept_join_nothing, "D+pg") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = keep_context));
+    fixture_send(loop, id, 1);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_call(loop, use_context, NULL), JZX_OK); /* no turn runs then */
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    fixture_destroy(loop);
+}
