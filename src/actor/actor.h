@@ -171,6 +171,7 @@ static inline struct jzx__cold *jzx__actor_cold(const struct jzx__actor *actor) 
     return jzx__atomic_load_acquire(&actor->task.cold);
 }
 
+/* Of a slot that is filled or emptied; a living actor is given one. */
 static inline void jzx__actor_set_cold(struct jzx__actor *actor, struct jzx__cold *cold) {
     /* release: pairs with the acquire in jzx__actor_cold */
     jzx__atomic_store_release(&actor->task.cold, cold);

@@ -204,9 +204,7 @@ static jzx_err ask_inside(struct jzx__turn *turn, struct jzx__worker *me,
     struct jzx__actor *target = jzx__table_lookup(&loop->table, letter->to);
     if (target == NULL || (jzx__task_inbox(&self->task) & JZX__INBOX_CLOSED) != 0)
         return jzx__mailbox_gone(loop);
-    if (jzx__actor_cold(self) == NULL)
-        jzx__actor_set_cold(self, jzx__cold_create(loop, me));
-    struct jzx__cold *cold = jzx__actor_cold(self);
+    struct jzx__cold *cold = jzx__cold_ensure(loop, me, self);
     if (cold == NULL || !acquire(loop, cold, &index))
         return JZX_ERR_NO_MEMORY;
     uint64_t made = ref_of(cold->asks, index);

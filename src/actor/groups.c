@@ -294,9 +294,7 @@ static struct jzx__member *find_member(const struct caller *caller) {
 
 /* A record in no list yet; NULL without memory. */
 static struct jzx__member *make_member(const struct caller *caller) {
-    if (jzx__actor_cold(caller->actor) == NULL)
-        jzx__actor_set_cold(caller->actor, jzx__cold_create(caller->loop, caller->me));
-    if (jzx__actor_cold(caller->actor) == NULL)
+    if (jzx__cold_ensure(caller->loop, caller->me, caller->actor) == NULL)
         return NULL;
     struct jzx__member *member = jzx__sched_alloc(&caller->loop->sched, caller->me, MEMBER_CLASS);
     if (member != NULL)

@@ -24,13 +24,14 @@ static size_t quota_of(size_t quota_bytes) {
 }
 
 static struct jzx__cold *cold_of(jzx_context *ctx, struct jzx__actor *actor) {
-    if (jzx__actor_cold(actor) == NULL) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (cold == NULL) {
         struct jzx__visit visit;
         struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
-        jzx__actor_set_cold(actor, jzx__cold_create(ctx->loop, me));
+        cold = jzx__cold_ensure(ctx->loop, me, actor);
         jzx__visit_end(&visit);
     }
-    return jzx__actor_cold(actor);
+    return cold;
 }
 
 /* NULL without memory, or if the context is nobody's. */
