@@ -43,8 +43,6 @@ static jzx_err give(struct jzx_loop *loop, struct jzx__name *entry, jzx_actor_id
 static jzx_err put(struct jzx_loop *loop, const struct jzx__name_key *key, jzx_actor_id id,
                    struct jzx__name **pin) {
     struct jzx__registry *registry = &loop->registry;
-    if (!is_alive(loop, id))
-        return jzx__mailbox_gone(loop);
     jzx__lock_acquire(&registry->lock);
     struct jzx__name *entry = jzx__names_put(&registry->names, key);
     jzx_err err = entry == NULL ? JZX_ERR_NO_MEMORY : give(loop, entry, id);
@@ -67,7 +65,7 @@ jzx_err jzx_register(jzx_loop *loop, const char *name, jzx_actor_id id) {
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
-    return put(loop, &key, id, NULL);
+    return is_alive(loop, id) ? put(loop, &key, id, NULL) : jzx__mailbox_gone(loop);
 }
 
 jzx_err jzx_unregister(jzx_loop *loop, const char *name) {
@@ -116,7 +114,9 @@ jzx_err jzx_send_named(jzx_loop *loop, const char *name, jzx_actor_id from, cons
 jzx_err jzx__names_pin(struct jzx_loop *loop, const char *name, jzx_actor_id id,
                        struct jzx__name **pin) {
     struct jzx__name_key key;
-    return jzx__name_pack(&key, name) ? put(loop, &key, id, pin) : JZX_ERR_INVALID_ARG;
+    if (!jzx__name_pack(&key, name))
+        return JZX_ERR_INVALID_ARG;
+    return is_live(&loop->table, id) ? put(loop, &key, id, pin) : jzx__mailbox_gone(loop);
 }
 
 void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin) {
@@ -127,7 +127,7 @@ void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin) {
 }
 
 jzx_err jzx__names_move(struct jzx_loop *loop, struct jzx__name *pin, jzx_actor_id id) {
-    if (!is_alive(loop, id))
+    if (!is_live(&loop->table, id))
         return jzx__mailbox_gone(loop);
     jzx__lock_acquire(&loop->registry.lock);
     jzx_err err = give(loop, pin, id);

@@ -20,7 +20,8 @@ void jzx__registry_init(struct jzx__registry *registry, const struct jzx__table 
 void jzx__registry_deinit(struct jzx__registry *registry);
 
 /* For those who start an actor again under its name: registers and pins. Until the pin is given
- * back, moving the name to a new id needs no memory. '@' may begin the name. Errors as
+ * back, moving the name to a new id needs no memory. '@' may begin the name, and the id may be that
+ * of an actor to come (bonds.before), which is reached when its slot is open. Errors as
  * jzx_register, and nothing has changed then. Any thread, as the others. */
 jzx_err jzx__names_pin(struct jzx_loop *loop, const char *name, jzx_actor_id id,
                        struct jzx__name **pin);

@@ -114,29 +114,41 @@ static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *s
     return jzx__spawn_bound(loop, turn->own.me, &opts, bonds, id);
 }
 
-/* The name goes to the new incarnation before that has its first turn. */
-static jzx_err move_name(struct jzx_loop *loop, struct jzx__child *child, jzx_actor_id id) {
-    if (child->spec->registered == NULL)
-        return JZX_OK;
-    return child->pin == NULL ? jzx__names_pin(loop, child->spec->registered, id, &child->pin)
-                              : jzx__names_move(loop, child->pin, id);
+/* A child that is to have its name, and what became of that. */
+struct naming {
+    struct jzx__child *child;
+    jzx_err err;
+};
+
+/* The name goes to the new incarnation before that begins, perhaps on another worker. */
+static void move_name(void *arg, jzx_actor_id id) {
+    struct naming *naming = arg;
+    struct jzx__child *child = naming->child;
+    struct jzx_loop *loop = child->super->loop;
+    naming->err = child->pin == NULL
+                      ? jzx__names_pin(loop, child->spec->registered, id, &child->pin)
+                      : jzx__names_move(loop, child->pin, id);
 }
 
 jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__bonds bonds;
+    struct naming naming = {child, JZX_OK};
     jzx_actor_id id = JZX_NOBODY;
     if (!create_bonds(turn, child, &bonds))
         return JZX_ERR_NO_MEMORY;
+    if (child->spec->registered != NULL) {
+        bonds.before = move_name;
+        bonds.before_arg = &naming;
+    }
     jzx_err err = spawn_child(turn, child->spec, &bonds, &id);
     if (err != JZX_OK) {
         forget_bonds(turn, &bonds);
         return err;
     }
-    err = move_name(turn->super->loop, child, id);
-    if (err != JZX_OK) { /* it fails before it has begun, and its end is a failure like others */
+    if (naming.err != JZX_OK) { /* it is to end at once, and that is a failure like others */
         jzx__log(&turn->super->loop->sched.log, JZX_LOG_WARN,
                  "child %s cannot have the name %s: %s", jzx__child_name(child),
-                 child->spec->registered, jzx_err_text(err));
+                 child->spec->registered, jzx_err_text(naming.err));
         (void)jzx__actor_request(turn->super->loop, turn->own.me, id, JZX__WANT_KILL);
     }
     child->mail = NULL;
@@ -235,14 +247,24 @@ static struct jzx__super *create(struct jzx_loop *loop, const jzx_supervisor_opt
     return super;
 }
 
+/* A supervisor to come, and its bonds with the one above, or NULL. */
+struct publication {
+    struct jzx__super *super;
+    const struct jzx__bonds *bonds;
+};
+
 /* Before it begins, perhaps on another thread: from here on it is found. */
 static void publish(void *arg, jzx_actor_id id) {
-    struct jzx__super *super = arg;
+    const struct publication *publication = arg;
+    struct jzx__super *super = publication->super;
+    const struct jzx__bonds *bonds = publication->bonds;
     super->id = id;
     jzx__rng_init(&super->rng, id);
     jzx__lock_acquire(&super->loop->supers.lock);
     jzx__list_push_back(bucket_of(super->loop, id), &super->link);
     jzx__lock_release(&super->loop->supers.lock);
+    if (bonds != NULL && bonds->before != NULL)
+        bonds->before(bonds->before_arg, id);
 }
 
 jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
@@ -253,6 +275,7 @@ jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
     jzx_err err = JZX_ERR_NO_MEMORY;
     jzx_actor_id made = JZX_NOBODY;
     if (super != NULL && note != NULL) {
+        struct publication publication = {super, bonds};
         struct jzx__bonds all = bonds == NULL ? (struct jzx__bonds){0} : *bonds;
         const jzx_spawn_opts spawn = {.size = sizeof spawn,
                                       .behavior = jzx__supervise,
@@ -264,7 +287,7 @@ jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
         all.stop_note = note;
         super->is_top = bonds == NULL;
         all.before = publish;
-        all.before_arg = super;
+        all.before_arg = &publication;
         err = jzx__spawn_bound(loop, me, &spawn, &all, &made);
     }
     if (err == JZX_OK) {

@@ -369,3 +369,39 @@ JZX_TEST(a_tree_that_is_stopped_while_it_starts_does_not_escalate, "D+sup", "D+s
         run_until_stopped(&timing, "+a +s -sS -aS ");
     }
 }
+
+/* ---- names ---- */
+
+/* Looks the name up when an actor starts that is to have it. */
+static uint32_t starts_with_name;
+static jzx_loop *named_loop;
+
+static void look_up_at_start(void *ctx, const jzx_event *event) {
+    jzx_actor_id id = JZX_NOBODY;
+    (void)ctx;
+    if (event->kind != JZX_EVENT_ACTOR_START || event->name == NULL)
+        return;
+    JZX_EXPECT_EQ(jzx_lookup(named_loop, event->name, &id), JZX_OK);
+    JZX_EXPECT_EQ(id, event->actor);
+    starts_with_name++;
+}
+
+JZX_TEST(a_child_has_its_registered_name_before_it_begins, "D+name") {
+    const jzx_child_spec below[] = {{.name = "leaf", .registered = "leaf", .behavior = toy}};
+    const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(below));
+    const jzx_child_spec specs[] = {{.name = "lower", .registered = "lower", .supervisor = &lower}};
+    struct timing timing = nursery_open();
+    named_loop = timing.loop;
+    starts_with_name = 0;
+    JZX_EXPECT_EQ(
+        jzx_loop_set_observer(timing.loop, &JZX_OBSERVER(.on_event = look_up_at_start), NULL),
+        JZX_OK);
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+    JZX_EXPECT_EQ(starts_with_name, 2);
+    tell(&timing, child_of(&timing, root, "lower"), "leaf", TOY_FAIL);
+    JZX_EXPECT_EQ(starts_with_name, 3);
+    JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, child_of(&timing, root, "lower")), JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(starts_with_name, 5);
+    nursery_close(&timing, root);
+}
