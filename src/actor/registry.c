@@ -119,10 +119,12 @@ jzx_err jzx__names_pin(struct jzx_loop *loop, const char *name, jzx_actor_id id,
     return is_live(&loop->table, id) ? put(loop, &key, id, pin) : jzx__mailbox_gone(loop);
 }
 
-void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin) {
+void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin, jzx_actor_id id) {
     jzx__lock_acquire(&loop->registry.lock);
     JZX_ASSERT(pin->pins > 0);
     pin->pins--;
+    if (jzx__name_value(pin) == id)
+        jzx__name_set(pin, JZX_NOBODY);
     jzx__lock_release(&loop->registry.lock);
 }
 

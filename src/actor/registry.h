@@ -25,7 +25,9 @@ void jzx__registry_deinit(struct jzx__registry *registry);
  * jzx_register, and nothing has changed then. Any thread, as the others. */
 jzx_err jzx__names_pin(struct jzx_loop *loop, const char *name, jzx_actor_id id,
                        struct jzx__name **pin);
-void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin);
+
+/* Gives the pin back; if id has the name it is free then, whether id has ended or not. */
+void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin, jzx_actor_id id);
 
 /* The name is id's from now on, whoever had it before and ended. JZX_OK, JZX_ERR_EXISTS if another
  * living actor has it: it was registered, or given up, meanwhile; JZX_ERR_NO_SUCH_ACTOR or

@@ -26,8 +26,8 @@ struct jzx__child *jzx__child_create(struct jzx__super *super, const jzx_child_s
 
 void jzx__child_destroy(struct jzx__child *child) {
     const jzx_allocator *allocator = &child->super->loop->sched.allocator;
-    if (child->pin != NULL)
-        jzx__names_unpin(child->super->loop, child->pin);
+    if (child->pin != NULL) /* one that outlives its supervisor must not stand in the way */
+        jzx__names_unpin(child->super->loop, child->pin, child->id);
     if (child->own_spec != NULL)
         jzx__spec_free(allocator, child->own_spec);
     jzx__free(allocator, child, sizeof *child);

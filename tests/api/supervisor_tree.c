@@ -405,3 +405,23 @@ JZX_TEST(a_child_has_its_registered_name_before_it_begins, "D+name") {
     JZX_EXPECT_EQ(starts_with_name, 5);
     nursery_close(&timing, root);
 }
+
+/* The leaf of before may live when the new one begins, as it hears of the end in a turn of its own. */
+JZX_TEST(a_killed_supervisor_leaves_the_names_of_its_children_to_its_successor, "D+name", "D+sup") {
+    const jzx_child_spec below[] = {{.name = "leaf", .registered = "leaf", .behavior = toy}};
+    const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(below));
+    const jzx_child_spec specs[] = {{.name = "lower", .supervisor = &lower}};
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+    jzx_actor_id killed = child_of(&timing, root, "lower");
+    jzx_actor_id before = child_of(&timing, killed, "leaf");
+    jzx_actor_id found = JZX_NOBODY;
+    JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, killed, JZX_STOP_KILL), JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(escalations, 0);
+    JZX_EXPECT_EQ(restarts, 1);
+    JZX_EXPECT_EQ(jzx_lookup(timing.loop, "leaf", &found), JZX_OK);
+    JZX_EXPECT_EQ(found, child_of(&timing, child_of(&timing, root, "lower"), "leaf"));
+    JZX_EXPECT(found != before && !lives(&timing, before));
+    nursery_close(&timing, root);
+}

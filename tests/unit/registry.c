@@ -45,7 +45,7 @@ JZX_TEST(a_pinned_name_moves_to_a_new_actor_without_memory, "D+name", "C17") {
     jzx_actor_id found = JZX_NOBODY;
     JZX_EXPECT_EQ(jzx_lookup(loop, "child", &found), JZX_OK);
     JZX_EXPECT_EQ(found, second);
-    jzx__names_unpin(loop, pin);
+    jzx__names_unpin(loop, pin, JZX_NOBODY);
     fixture_destroy(loop);
 }
 
@@ -61,7 +61,7 @@ JZX_TEST(a_name_that_somebody_took_meanwhile_does_not_move, "D+name") {
     JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_ERR_EXISTS);
     end(loop, thief);
     JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_OK); /* free again */
-    jzx__names_unpin(loop, pin);
+    jzx__names_unpin(loop, pin, JZX_NOBODY);
     fixture_destroy(loop);
 }
 
@@ -79,6 +79,6 @@ JZX_TEST(a_name_is_neither_pinned_for_nor_moved_to_who_has_ended, "D+name") {
     end(loop, first);
     JZX_EXPECT_EQ(jzx__names_move(loop, pin, second), JZX_ERR_NO_SUCH_ACTOR);
     JZX_EXPECT_EQ(none, NULL);
-    jzx__names_unpin(loop, pin);
+    jzx__names_unpin(loop, pin, JZX_NOBODY);
     fixture_destroy(loop);
 }
