@@ -444,12 +444,15 @@ jzx_err jzx_group_members(jzx_loop *loop, const char *group, jzx_actor_id *ids, 
     if (loop == NULL || count == NULL || (ids == NULL && capacity != 0) ||
         !jzx__name_pack(&key, group) || group[0] == '@')
         return JZX_ERR_INVALID_ARG;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
     jzx__lock_acquire(&loop->groups.lock);
     const struct jzx__group *found = find_group(&loop->groups, &key);
     *count = found == NULL ? 0 : found->member_count;
     if (found != NULL)
         copy_members(found, ids, capacity);
     jzx__lock_release(&loop->groups.lock);
+    jzx__visit_end(&visit);
     return JZX_OK;
 }
 

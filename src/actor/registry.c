@@ -43,6 +43,8 @@ static jzx_err give(struct jzx_loop *loop, struct jzx__name *entry, jzx_actor_id
 static jzx_err put(struct jzx_loop *loop, const struct jzx__name_key *key, jzx_actor_id id,
                    struct jzx__name **pin) {
     struct jzx__registry *registry = &loop->registry;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
     jzx__lock_acquire(&registry->lock);
     struct jzx__name *entry = jzx__names_put(&registry->names, key);
     jzx_err err = entry == NULL ? JZX_ERR_NO_MEMORY : give(loop, entry, id);
@@ -51,6 +53,7 @@ static jzx_err put(struct jzx_loop *loop, const struct jzx__name_key *key, jzx_a
         *pin = entry;
     }
     jzx__lock_release(&registry->lock);
+    jzx__visit_end(&visit);
     return err;
 }
 
@@ -76,6 +79,8 @@ jzx_err jzx_unregister(jzx_loop *loop, const char *name) {
     jzx_err err = jzx__mailbox_gone(loop);
     if (err == JZX_ERR_LOOP_CLOSED)
         return err;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
     jzx__lock_acquire(&registry->lock);
     struct jzx__name *entry = jzx__names_find(&registry->names, &key);
     jzx_actor_id holder = entry == NULL ? JZX_NOBODY : jzx__name_value(entry);
@@ -84,6 +89,7 @@ jzx_err jzx_unregister(jzx_loop *loop, const char *name) {
         err = is_live(&loop->table, holder) ? JZX_OK : err;
     }
     jzx__lock_release(&registry->lock);
+    jzx__visit_end(&visit);
     return err;
 }
 

@@ -16,6 +16,8 @@
  *     gets a worker again only while it waits for one.
  * S3  callbacks of the runtime (observers, destructors, cleanups) run inside the bracket: what
  *     they call enters again, and its leave restores what it found.
+ * S4  whoever takes a lock of the loop, or leaves something half done for a moment, is inside, also
+ *     if it needs no worker: outside a fault is the actor's own, and leads out of it by a jump.
  *
  * A thread without a seat, or whose worker was taken, acts as a foreign thread: every call works
  * there, by another path. */

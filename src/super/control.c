@@ -17,6 +17,19 @@ jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts, jz
     return err;
 }
 
+/* ---- the lock ---- */
+
+/* Inside the bracket: S4 of seat.h. */
+static void lock(struct jzx_loop *loop, struct jzx__visit *visit) {
+    jzx__visit_begin(visit);
+    jzx__lock_acquire(&loop->supers.lock);
+}
+
+static void unlock(struct jzx_loop *loop, const struct jzx__visit *visit) {
+    jzx__lock_release(&loop->supers.lock);
+    jzx__visit_end(visit);
+}
+
 /* ---- commands ---- */
 
 void jzx__command_answer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *answer,
@@ -77,7 +90,8 @@ static jzx_err post(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* True if there is such a supervisor, and, if name is not NULL, such a child. */
 static bool exists(struct jzx_loop *loop, jzx_actor_id supervisor, const char *name) {
-    jzx__lock_acquire(&loop->supers.lock);
+    struct jzx__visit visit;
+    lock(loop, &visit);
     struct jzx__super *super = jzx__super_find(loop, supervisor);
     bool found = super != NULL && name == NULL;
     struct jzx__link *ring = super == NULL ? NULL : &super->children.ring;
@@ -86,7 +100,7 @@ static bool exists(struct jzx_loop *loop, jzx_actor_id supervisor, const char *n
         const struct jzx__child *child = jzx__child_of(link);
         found = jzx__child_is_named(child, name);
     }
-    jzx__lock_release(&loop->supers.lock);
+    unlock(loop, &visit);
     return found;
 }
 
@@ -196,12 +210,13 @@ static struct jzx__child *find_child(struct jzx__super *super, const char *name,
 
 static jzx_err look(jzx_loop *loop, jzx_actor_id supervisor, const char *name, size_t index,
                     jzx_child_info *info) {
-    jzx__lock_acquire(&loop->supers.lock);
+    struct jzx__visit visit;
+    lock(loop, &visit);
     struct jzx__super *super = jzx__super_find(loop, supervisor);
     const struct jzx__child *child = super == NULL ? NULL : find_child(super, name, index);
     if (child != NULL)
         fill_child_info(child, info);
-    jzx__lock_release(&loop->supers.lock);
+    unlock(loop, &visit);
     return child == NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_OK;
 }
 
@@ -241,7 +256,8 @@ jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,
                                 jzx_supervisor_info *info) {
     if (loop == NULL || info == NULL || info->size != sizeof *info)
         return JZX_ERR_INVALID_ARG;
-    jzx__lock_acquire(&loop->supers.lock);
+    struct jzx__visit visit;
+    lock(loop, &visit);
     struct jzx__super *super = jzx__super_find(loop, supervisor);
     if (super != NULL) {
         *info = (jzx_supervisor_info){.size = sizeof *info,
@@ -255,6 +271,6 @@ jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,
             info->supervisors += child->spec->supervisor != NULL;
         }
     }
-    jzx__lock_release(&loop->supers.lock);
+    unlock(loop, &visit);
     return super == NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_OK;
 }

@@ -208,13 +208,13 @@ static void clean_up(jzx_context *ctx, jzx_exit_reason reason) {
     struct jzx__super *super = ctx->state;
     struct jzx__visit visit;
     (void)reason;
+    struct jzx__worker *me = jzx__loop_visit(super->loop, &visit);
     jzx__lock_acquire(&super->loop->supers.lock);
     jzx__list_remove(&super->link);
     jzx__lock_release(&super->loop->supers.lock);
-    struct jzx__worker *me = jzx__loop_visit(super->loop, &visit);
     drop_children(super, me);
-    jzx__visit_end(&visit);
     destroy(super);
+    jzx__visit_end(&visit);
 }
 
 /* With all its children, none started; NULL without memory. */

@@ -17,6 +17,8 @@ struct tree {
 /* The id of the n-th supervisor at the top of a tree, or JZX_NOBODY. */
 static jzx_actor_id top_of(struct jzx_loop *loop, size_t n) {
     jzx_actor_id found = JZX_NOBODY;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
     jzx__lock_acquire(&loop->supers.lock);
     for (uint32_t i = 0; i < JZX__SUPER_BUCKETS && found == JZX_NOBODY; i++) {
         struct jzx__link *ring = &loop->supers.buckets[i].ring;
@@ -29,6 +31,7 @@ static jzx_actor_id top_of(struct jzx_loop *loop, size_t n) {
         }
     }
     jzx__lock_release(&loop->supers.lock);
+    jzx__visit_end(&visit);
     return found;
 }
 

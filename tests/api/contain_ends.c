@@ -75,6 +75,37 @@ static void in_send(void) {
     run_named(ALL, send_bad);
 }
 
+/* Calls that need no worker hold locks all the same, which others will want. */
+static jzx_behavior_result list_members_badly(jzx_context *ctx, const jzx_message *msg) {
+    jzx_actor_id *volatile bad = (void *)(uintptr_t)4096;
+    size_t count;
+    (void)msg;
+    if (jzx_group_join(ctx, "group") != JZX_OK)
+        _exit(3);
+    jzx_group_members(ctx->loop, "group", bad, 1, &count);
+    return JZX_BEHAVIOR_STOP;
+}
+
+static void in_group_members(void) {
+    run_named(ALL, list_members_badly);
+}
+
+static jzx_behavior_result look_for_child_badly(jzx_context *ctx, const jzx_message *msg) {
+    static const jzx_child_spec children[] = {{.name = "child", .behavior = look_for_child_badly}};
+    const char *volatile bad = (const char *)(uintptr_t)4096;
+    jzx_actor_id id;
+    (void)msg;
+    if (jzx_spawn_supervisor(ctx->loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(children)), &id) !=
+        JZX_OK)
+        _exit(3);
+    jzx_supervisor_child(ctx->loop, id, bad, &id);
+    return JZX_BEHAVIOR_STOP;
+}
+
+static void in_supervisor_child(void) {
+    run_named(ALL, look_for_child_badly);
+}
+
 static jzx_behavior_result stop(jzx_context *ctx, const jzx_message *msg) {
     (void)ctx;
     (void)msg;
@@ -183,6 +214,8 @@ JZX_TEST(a_fault_in_the_runtime_ends_the_process_with_a_report, "C20") {
         skip(); /* its memcpy stands between the runtime and libc's, and it reports by itself */
     expect_report(in_send, SIGSEGV, "SIGSEGV at 0x1", in_runtime);
     expect_report(in_send_of_cleanup, SIGSEGV, "SIGSEGV at 0x1", in_runtime);
+    expect_report(in_group_members, SIGSEGV, "SIGSEGV at 0x1", in_runtime);
+    expect_report(in_supervisor_child, SIGSEGV, "SIGSEGV at 0x1", in_runtime);
 }
 
 JZX_TEST(a_fault_in_a_callback_of_the_runtime_ends_the_process_with_a_report, "C20") {
