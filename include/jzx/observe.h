@@ -39,9 +39,9 @@ typedef struct jzx_event {
     jzx_actor_id sender;    /* DEAD_LETTER */
     uint32_t tag;           /* DEAD_LETTER; STALL, STALL_END: of the message in hand */
     size_t len;             /* DEAD_LETTER */
-    uint32_t attempt;       /* ACTOR_RESTART */
+    uint32_t attempt;       /* ACTOR_RESTART: failures in a row; reason and detail say why */
     uint32_t worker;        /* STALL, STALL_END */
-    uint64_t elapsed_ns;    /* STALL: so far, STALL_END: in all */
+    uint64_t elapsed_ns;    /* STALL: so far, STALL_END: in all; ACTOR_RESTART: that it waited */
     bool handed_over;       /* STALL: a spare thread drives the worker now; else it stands still */
     void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set.
                              * ACTOR_FAIL: of a contained fault, where it happened first */

@@ -64,8 +64,10 @@ typedef struct jzx_backoff {
 
 typedef struct jzx_supervisor_opts jzx_supervisor_opts;
 
-/* A child. Everything is copied. Times: 0 is the default, JZX_UNLIMITED no limit; above INT32_MAX
- * no other value is valid. */
+/* A child. Everything is copied but what state points to, which is the caller's and the same for
+ * every incarnation: let the init make what is to be new (jzx_alloc). Of a supervisor below only
+ * name, registered, mode, backoff, the two times and significant count. Times: 0 is the default,
+ * JZX_UNLIMITED no limit; above INT32_MAX no other value is valid. */
 typedef struct jzx_child_spec {
     const char *name;                      /* unique among its siblings; may be NULL */
     const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
@@ -200,7 +202,7 @@ JZX_API jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id superviso
 JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
                                    const jzx_child_spec *spec, jzx_actor_id reply_to);
 
-/* Asks it to stop a child and forget it. */
+/* Asks it to stop a child and forget it: also the way for a permanent child to leave for good. */
 JZX_API jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const char *name);
 
 /* Asks it to stop a child, if it runs, and start it again at once; not counted as a failure. */

@@ -81,6 +81,10 @@ static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct 
     }
 }
 
+static bool has_timers(const struct jzx__cold *cold) {
+    return !jzx__list_is_empty(&cold->timers) || !jzx__list_is_empty(&cold->keyed);
+}
+
 /* Dead letters: the stash, the private list, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      const struct jzx__ending *ending) {
@@ -90,18 +94,25 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
     if (cold != NULL) {
         uint32_t generation = jzx_id_generation(ending->id);
         jzx__watches_let_go(me, cold);
-        stash = jzx__watches_keep(cold, cold->stash_first, generation);
-        list = jzx__watches_keep(cold, list, generation);
-        inbox = jzx__watches_keep(cold, inbox, generation);
+        stash = cold->stash_first;
+        if (cold->keeps_mail) {
+            stash = jzx__watches_keep(cold, stash, generation);
+            list = jzx__watches_keep(cold, list, generation);
+            inbox = jzx__watches_keep(cold, inbox, generation);
+        }
         cold->stash_first = NULL;
         cold->stash_count = 0;
     }
-    bury_list(me, actor, list, ending);
-    bury_list(me, actor, stash, ending);
-    bury_inbox(me, actor, inbox, ending);
-    if (cold != NULL)
+    if (list != NULL)
+        bury_list(me, actor, list, ending);
+    if (stash != NULL)
+        bury_list(me, actor, stash, ending);
+    if (inbox != NULL)
+        bury_inbox(me, actor, inbox, ending);
+    if (cold != NULL && has_timers(cold))
         jzx__timers_forget_all(me, actor);
-    jzx__mailbox_tell_waiters(me, actor, true);
+    if (actor->task.waiters != NULL)
+        jzx__mailbox_tell_waiters(me, actor, true);
 }
 
 /* jzx_exit in a cleanup comes back here, and a fault. */
@@ -140,6 +151,8 @@ static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_a
 
 static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,
                           const struct jzx__ending *ending) {
+    if (!is_failure(ending->reason) && !jzx__observer_is_set(&loop->observer))
+        return;
     const char *name = jzx__actor_name(actor);
     jzx_actor_id id = ending->id;
     const char *text = ending->text == NULL ? "" : ending->text;
@@ -178,7 +191,8 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
         ending->fault = me->fault;
     bool failed = is_failure(ending->reason);
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
+    if (fulls != 0)
+        jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
     actor->task.status = failed ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
     bury_all(me, actor, inbox, ending);
     if (cold != NULL && cold->groups != NULL)
@@ -206,7 +220,8 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     bool entry_left;
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
-    if (JZX_UNLIKELY(jzx__actor_cold(actor) != NULL))
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (JZX_UNLIKELY(cold != NULL) && has_timers(cold))
         jzx__timers_cancel_all(me, actor);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
     uint32_t fulls = make_stale(me, actor, id);

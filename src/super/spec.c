@@ -38,7 +38,9 @@ static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth);
 const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
     if (!is_name(child->name) || (child->name != NULL && child->name[0] == '\0'))
         return "name";
-    if (!is_name(child->registered) || (child->registered != NULL && child->registered[0] == '\0'))
+    if (!is_name(child->registered) ||
+        (child->registered != NULL &&
+         (child->registered[0] == '\0' || child->registered[0] == '@'))) /* see jzx/name.h */
         return "registered";
     if ((child->behavior == NULL) == (child->supervisor == NULL))
         return child->behavior == NULL ? "behavior" : "supervisor";

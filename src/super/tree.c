@@ -47,6 +47,14 @@ static uint32_t depth_of(struct jzx_loop *loop, jzx_actor_id id) {
     return actor != NULL && jzx__actor_glance(actor, &info) ? info.depth : 0;
 }
 
+/* "" without a name, or if the actor is gone. */
+static void read_name(struct jzx_loop *loop, jzx_actor_id id, char *name) {
+    jzx_actor_info info;
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
+    bool found = actor != NULL && jzx__actor_glance(actor, &info) && info.id == id;
+    snprintf(name, JZX_NAME_MAX + 1, "%s", found ? info.name : "");
+}
+
 static void print_child(const struct tree *tree, const jzx_child_info *info, unsigned level) {
     char text[256];
     int length = snprintf(text, sizeof text, "%*s%s %u.%u %s, %u restarts, %u not taken in",
@@ -88,10 +96,14 @@ void jzx__supers_print(struct jzx_loop *loop, jzx__tree_fn line, void *ctx) {
         jzx_supervisor_info info = {.size = sizeof info};
         if (jzx_supervisor_info_get(loop, id, &info) != JZX_OK)
             continue;
-        char text[160];
-        snprintf(text, sizeof text, "supervisor %u.%u%s: %zu children, %zu running, %llu restarts",
-                 jzx_id_index(id), jzx_id_generation(id), info.closing ? " (closing)" : "",
-                 info.children, info.running, (unsigned long long)info.restarts);
+        char text[192];
+        char name[JZX_NAME_MAX + 1];
+        read_name(loop, id, name);
+        snprintf(text, sizeof text,
+                 "supervisor %u.%u%s%s%s: %zu children, %zu running, %llu restarts",
+                 jzx_id_index(id), jzx_id_generation(id), name[0] == '\0' ? "" : " ", name,
+                 info.closing ? " (closing)" : "", info.children, info.running,
+                 (unsigned long long)info.restarts);
         line(ctx, text);
         print_super(&tree, id, 1);
     }

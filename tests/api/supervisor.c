@@ -243,7 +243,7 @@ JZX_TEST(a_dump_shows_the_tree_with_states_and_restarts) {
     step(loop);
     char all[8192] = "";
     assert_int_equal(jzx_loop_dump(loop, collect, all), JZX_OK);
-    assert_non_null(strstr(all, ": 2 children, 2 running, 1 restarts\n  a "));
+    assert_non_null(strstr(all, " root: 2 children, 2 running, 1 restarts\n  a "));
     assert_non_null(strstr(all, " running, 1 restarts, 0 not taken in; attempt 1 after 0 ms, was "
                                 "JZX_EXIT_FAIL"));
     assert_non_null(strstr(all, "\n  lower "));

@@ -44,6 +44,8 @@ JZX_TEST(wrong_children_are_named_and_start_nothing, "X21", "C21", "C+sup") {
     static const char long_name[] = "0123456789012345678901234567890123456789012345678";
     WRONG("behavior", .name = "x");
     WRONG("supervisor", TOY("x"), .supervisor = &empty);
+    WRONG("registered", TOY("x"), .registered = "@x");
+    WRONG("registered", TOY("x"), .registered = "");
     WRONG("name", .name = long_name, .behavior = toy);
     WRONG("mode", TOY("x"), .mode = (jzx_child_mode)3);
     WRONG("mode", TOY("x"), .mode = (jzx_child_mode)-1);

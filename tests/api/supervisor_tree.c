@@ -406,7 +406,8 @@ JZX_TEST(a_child_has_its_registered_name_before_it_begins, "D+name") {
     nursery_close(&timing, root);
 }
 
-/* The leaf of before may live when the new one begins, as it hears of the end in a turn of its own. */
+/* The leaf of before may live when the new one begins, as it hears of the end in a turn of its
+ * own. */
 JZX_TEST(a_killed_supervisor_leaves_the_names_of_its_children_to_its_successor, "D+name", "D+sup") {
     const jzx_child_spec below[] = {{.name = "leaf", .registered = "leaf", .behavior = toy}};
     const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(below));
