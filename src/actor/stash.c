@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What a behaviour does with itself and with the message it is handling. */
 #include "actor/mailbox.h"
+#include "actor/own.h"
 #include "actor/share.h"
 
 /* The turn, if msg is the message that it handles and still its own; else NULL. */
 static struct jzx__turn *turn_with(jzx_context *ctx, const jzx_message *msg) {
-    if (ctx == NULL || msg == NULL)
+    if (msg == NULL || jzx__own_turn(ctx) == NULL)
         return NULL;
     struct jzx__turn *turn = jzx__turn_of(ctx);
     return turn->current != NULL && jzx__message_data(turn->current) == msg->data ? turn : NULL;
@@ -43,22 +44,18 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
 }
 
 jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
-    if (ctx == NULL || behavior == NULL)
+    struct jzx__actor *actor = jzx__own_turn(ctx);
+    if (behavior == NULL)
         return JZX_ERR_INVALID_ARG;
-    struct jzx__turn *turn = jzx__turn_of(ctx);
+    if (actor == NULL)
+        return jzx__own_cleanup(ctx) != NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
-    struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
-    jzx_err err = JZX_OK;
-    if (has_lost(turn, &visit, me))
-        turn->become_to = behavior;
-    else if (me == NULL)
-        err = JZX_ERR_INVALID_ARG; /* inside another loop that the behaviour runs */
-    else if (jzx__actor_is_ending(jzx__turn_actor(turn)))
-        err = JZX_ERR_NO_SUCH_ACTOR; /* from its cleanup */
+    if (jzx__loop_visit(ctx->loop, &visit) == NULL)
+        jzx__turn_of(ctx)->become_to = behavior; /* for the worker, which went on */
     else
-        jzx__turn_actor(turn)->task.entry = (void (*)(void))behavior;
+        actor->task.entry = (void (*)(void))behavior;
     jzx__visit_end(&visit);
-    return err;
+    return JZX_OK;
 }
 
 static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
@@ -114,7 +111,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
 }
 
 size_t jzx_unstash(jzx_context *ctx) {
-    if (ctx == NULL)
+    if (jzx__own_turn(ctx) == NULL)
         return 0;
     struct jzx__turn *turn = jzx__turn_of(ctx);
     struct jzx__visit visit;

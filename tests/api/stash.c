@@ -97,3 +97,38 @@ JZX_TEST(stash_refuses_what_is_not_the_message_of_the_call) {
     assert_int_equal(jzx_stash(NULL, &stray), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_unstash(NULL), 0);
 }
+
+/* ---- contexts that are nobody's ---- */
+
+static jzx_context *kept;
+static jzx_message kept_message;
+
+static jzx_behavior_result keep_context(jzx_context *ctx, const jzx_message *msg) {
+    jzx_context copy = *ctx;
+    kept = ctx;
+    kept_message = *msg;
+    JZX_EXPECT_EQ(jzx_stash(&copy, msg), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT(jzx_msg_take(&copy, msg) == NULL);
+    JZX_EXPECT_EQ(jzx_become(&copy, keep_context), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_unstash(&copy), 0);
+    return JZX_BEHAVIOR_OK;
+}
+
+static void use_context(jzx_loop *loop, void *arg) {
+    (void)loop;
+    (void)arg;
+    JZX_EXPECT_EQ(jzx_stash(kept, &kept_message), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT(jzx_msg_take(kept, &kept_message) == NULL);
+    JZX_EXPECT_EQ(jzx_become(kept, keep_context), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_unstash(kept), 0);
+}
+
+JZX_TEST(contexts_that_were_copied_or_kept_change_nothing) {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = keep_context));
+    fixture_send(loop, id, 1);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_call(loop, use_context, NULL), JZX_OK); /* no turn runs then */
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    fixture_destroy(loop);
+}
