@@ -91,8 +91,8 @@ typedef struct jzx_child_spec {
     bool significant;  /* see auto_shutdown; not if it is permanent */
 } jzx_child_spec;
 
-/* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended that are
- * not started again. */
+/* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended by
+ * themselves that are not started again. */
 typedef enum jzx_auto_shutdown {
     JZX_AUTO_SHUTDOWN_NEVER = 0,
     JZX_AUTO_SHUTDOWN_ANY = 1, /* one that is significant */

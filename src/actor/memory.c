@@ -49,7 +49,13 @@ static struct jzx__arena *open_arena(jzx_context *ctx) {
 /* The first block, a cleanup, a chunk that is used up, large blocks, errors. */
 static JZX_COLD void *alloc_any(jzx_context *ctx, size_t size) {
     struct jzx__arena *arena = size == 0 ? NULL : open_arena(ctx);
-    return arena == NULL ? NULL : jzx__arena_alloc(arena, size);
+    if (arena == NULL)
+        return NULL;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* what the hooks do is no code of the actor (S4 of seat.h) */
+    void *block = jzx__arena_alloc(arena, size);
+    jzx__visit_end(&visit);
+    return block;
 }
 
 void *jzx_alloc(jzx_context *ctx, size_t size) {
@@ -70,7 +76,13 @@ void *jzx_realloc(jzx_context *ctx, void *ptr, size_t size) {
     if (ptr == NULL)
         return jzx_alloc(ctx, size);
     struct jzx__arena *arena = arena_of(owner_of(ctx));
-    return arena == NULL ? NULL : jzx__arena_realloc(arena, ptr, size);
+    if (arena == NULL)
+        return NULL;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* as above */
+    void *block = jzx__arena_realloc(arena, ptr, size);
+    jzx__visit_end(&visit);
+    return block;
 }
 
 void jzx_free(jzx_context *ctx, void *ptr) {

@@ -451,7 +451,7 @@ static void has_stopped(struct jzx__super_turn *turn, struct jzx__child *child) 
         if (turn->super->stage == JZX__PLAN_NONE || child->number < turn->super->from)
             restart_alone(turn, child);
     } else if (child->spec->mode == JZX_TEMPORARY) {
-        retire(turn, child);
+        forget(turn, child); /* it has not ended by itself: see auto_shutdown */
     } else {
         jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
     }
@@ -462,6 +462,7 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     const jzx_exit_notice *notice = jzx__watch_notice(watch);
     const struct jzx__super *super = turn->super;
     bool was_asked = child->state == JZX_CHILD_STOPPING;
+    bool was_starting = child->state == JZX_CHILD_STARTING;
     bool is_next = super->stage == JZX__PLAN_STOP && child->number >= super->from;
     JZX_ASSERT(jzx__child_has_actor(child) && child->id == notice->actor); /* U1 */
     cancel_timer(turn, &child->timer);
@@ -476,8 +477,8 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
         forget(turn, child);
     else if (was_asked || (is_next && is_failure(child)))
         has_stopped(turn, child); /* it would have been asked: one failure has brought both down */
-    else if (is_failure(child))
-        fail(turn, child, 0);
+    else if (is_failure(child))   /* a tree below that could not start may want memory or slots */
+        fail(turn, child, was_starting && child->spec->supervisor != NULL ? RETRY_MS : 0);
     else
         retire(turn, child);
 }

@@ -207,3 +207,41 @@ JZX_TEST(a_child_has_its_time_to_stop_before_the_one_before_it_is_asked, "D+sup"
     stop_slowly(JZX_UNLIMITED, 100000000, "-cS -bS -aS ");
     stop_slowly(JZX_NONE, 0, "-cS -bK -aS ");
 }
+
+/* ---- what a plan does to others ---- */
+
+JZX_TEST(a_tree_below_that_cannot_start_again_is_not_tried_without_a_pause, "C22", "D+sup") {
+    const jzx_child_spec below[] = {{FUSSY("f")}};
+    const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(below));
+    const jzx_child_spec specs[] = {{.name = "lower", .supervisor = &lower}};
+    struct timing timing = nursery_open();
+    failures_left = 0;
+    jzx_actor_id root = nursery_tree(
+        &timing, &JZX_SUPERVISOR_OPTS(.intensity = JZX_UNLIMITED, JZX_CHILDREN(specs)));
+    failures_left = 2;
+    JZX_EXPECT_EQ(jzx_actor_stop(timing.loop, child_of(&timing, root, "lower"), JZX_STOP_KILL),
+                  JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(failures_left, 1);
+    timing_advance(&timing, JZX_MS(9));
+    JZX_EXPECT_EQ(failures_left, 1);
+    timing_advance(&timing, JZX_MS(2));
+    JZX_EXPECT_EQ(failures_left, 0);
+    timing_advance(&timing, JZX_MS(11));
+    JZX_EXPECT_EQ(info_of(&timing, root, 0).state, JZX_CHILD_RUNNING);
+    nursery_close(&timing, root);
+}
+
+JZX_TEST(a_significant_child_that_a_plan_has_stopped_shuts_nobody_down, "C+sup", "D+sup") {
+    const jzx_child_spec specs[] = {{TOY("a")},
+                                    {TOY("t"), .mode = JZX_TEMPORARY, .significant = true}};
+    struct timing timing = nursery_open();
+    jzx_actor_id root = nursery_tree(
+        &timing, &JZX_SUPERVISOR_OPTS(.strategy = JZX_ONE_FOR_ALL,
+                                      .auto_shutdown = JZX_AUTO_SHUTDOWN_ANY, JZX_CHILDREN(specs)));
+    trace_clear();
+    tell(&timing, root, "a", TOY_FAIL);
+    expect_trace("-aF -tS +a ");
+    JZX_EXPECT(!family_of(&timing, root).closing);
+    nursery_close(&timing, root);
+}
