@@ -18,7 +18,7 @@ enum { TICK = 1, CAST = 2 };
 
 static struct {
     jzx_loop *loop;
-    atomic_uint ticks; /* still to come */
+    atomic_int ticks; /* still to come; below 0 when all have come */
     atomic_uint alive;
     atomic_uint received;
 } all;
@@ -37,9 +37,8 @@ static jzx_behavior_result come_and_go(jzx_context *ctx, const jzx_message *msg)
         atomic_fetch_add(&all.received, 1);
         return JZX_BEHAVIOR_OK;
     }
-    if (atomic_load(&all.ticks) == 0)
+    if (atomic_fetch_sub(&all.ticks, 1) <= 0)
         return JZX_BEHAVIOR_STOP;
-    atomic_fetch_sub(&all.ticks, atomic_load(&all.ticks) != 0);
     group_name(number, name);
     if (jzx_group_leave(ctx, name) != JZX_OK)
         JZX_EXPECT_EQ(jzx_group_join(ctx, name), JZX_OK);
@@ -79,7 +78,7 @@ static void *send_to_all(void *arg) {
 JZX_TEST(what_is_sent_to_a_group_that_ends_reaches_no_other, "D+pg", "X14") {
     pthread_t threads[SENDERS];
     memset(&all, 0, sizeof all);
-    atomic_store(&all.ticks, (unsigned)jzx_test_rounds(300000, 5000000));
+    atomic_store(&all.ticks, (int)jzx_test_rounds(300000, 5000000));
     atomic_store(&all.alive, ACTORS);
     all.loop = fixture_loop_with(&JZX_CONFIG(.workers = WORKERS));
     assert_non_null(all.loop);
