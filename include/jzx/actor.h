@@ -35,7 +35,7 @@ typedef enum jzx_exit_reason {
     JZX_EXIT_FAIL = 1,     /* the behaviour or its init said so, or jzx_actor_fail */
     JZX_EXIT_PANIC = 2,    /* the behaviour broke the contract: an unknown result */
     JZX_EXIT_KILLED = 3,   /* JZX_STOP_KILL */
-    JZX_EXIT_SHUTDOWN = 4, /* its supervisor or the loop stopped, or the loop was destroyed */
+    JZX_EXIT_SHUTDOWN = 4, /* stopped by its supervisor, or alive when the loop was closed */
     JZX_EXIT_FAULT = 5,    /* a contained fault: docs/containment.md */
     JZX_EXIT_NO_ACTOR = 6  /* of a link or monitor: it had ended before, the reason is not known */
 } jzx_exit_reason;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How actors end, and how others hear of it.
  *
- * An actor ends when its behaviour says so, when somebody stops it, or when it calls jzx_exit. In
- * that moment its id becomes stale and its names are free. Then its timers go, its cleanup runs,
+ * An actor ends when its behaviour says so, when somebody stops it, or when it calls jzx_exit. Its
+ * timers go, its id becomes stale, and in that moment its names are free. Then its cleanup runs,
  * and those are told who asked for it:
  *
  *   a **monitor** is one-way: the watcher gets one message JZX_TAG_DOWN.

@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 typedef enum jzx_event_kind {
-    JZX_EVENT_LOOP_START = 1,  /* at the first run or step, before anything else */
-    JZX_EVENT_LOOP_STOP = 2,   /* when the loop was stopped or is destroyed: the last event */
-    JZX_EVENT_ACTOR_START = 3, /* when a worker first has it */
-    JZX_EVENT_ACTOR_STOP = 4,  /* reason normal, killed or shutdown; calls on_actor_stop */
-    JZX_EVENT_ACTOR_FAIL = 5,  /* reason fail, panic or fault; calls on_actor_stop as well */
-    JZX_EVENT_ACTOR_RESTART = 6,
+    JZX_EVENT_LOOP_START = 1,    /* at the first run or step, before anything else */
+    JZX_EVENT_LOOP_STOP = 2,     /* when the loop was stopped or is destroyed: the last event */
+    JZX_EVENT_ACTOR_START = 3,   /* when a worker first has it */
+    JZX_EVENT_ACTOR_STOP = 4,    /* reason normal, killed or shutdown; calls on_actor_stop */
+    JZX_EVENT_ACTOR_FAIL = 5,    /* reason fail, panic or fault; calls on_actor_stop as well */
+    JZX_EVENT_ACTOR_RESTART = 6, /* a child was started again: actor is the new one */
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
     JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
     JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle */
@@ -35,7 +35,7 @@ typedef struct jzx_event {
     jzx_event_kind kind;
     jzx_actor_id actor;     /* whom it is about; JZX_NOBODY for the loop */
     const char *name;       /* the actor's, or NULL */
-    jzx_exit_reason reason; /* ACTOR_STOP and ACTOR_FAIL */
+    jzx_exit_reason reason; /* ACTOR_STOP, ACTOR_FAIL; RESTART, ESCALATE: of the last failure */
     jzx_actor_id sender;    /* DEAD_LETTER */
     uint32_t tag;           /* DEAD_LETTER; STALL, STALL_END: of the message in hand */
     size_t len;             /* DEAD_LETTER */

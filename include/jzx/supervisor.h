@@ -13,7 +13,8 @@
  *
  * A restarted child is a new actor: new id, same name, same spec. The message that it failed on is
  * lost; the rest of its mailbox too, unless its spec says keep_mailbox. Children start in order,
- * each when the one before has finished its init, and stop in the reverse order.
+ * each when the one before has finished its init, and stop in the reverse order. An init that fails
+ * at the first start of a tree is no reason to try again: the supervisor gives up.
  * See docs/supervision.md. */
 #ifndef JZX_SUPERVISOR_H
 #define JZX_SUPERVISOR_H
@@ -81,7 +82,8 @@ typedef struct jzx_child_spec {
     jzx_backoff backoff;
     uint32_t shutdown_ms; /* how long it may take to stop before it is killed: 5,000, supervisors
                            * unlimited; JZX_NONE: it is killed at once */
-    uint32_t start_ms;    /* how long its init may take before that is a failure: 10,000 */
+    uint32_t start_ms;    /* how long its init may take before that is a failure: 10,000. Needs a
+                           * second worker: on one the supervisor waits with it */
     uint32_t mailbox_cap; /* as of jzx_spawn_opts, as what follows */
     uint32_t stash_cap;
     jzx_on_full on_full;
@@ -173,7 +175,9 @@ JZX_API jzx_err jzx_supervisor_check(const jzx_supervisor_opts *opts, const char
 /* Makes a supervisor at the top of a tree: it starts its children in its first turn. When it gives
  * up the loop stops, and run returns JZX_ERR_ESCALATED. Any thread.
  * Ask it to stop with jzx_actor_stop: it first stops its children.
- * JZX_ERR_INVALID_ARG (see jzx_supervisor_check; then nothing is started), JZX_ERR_NO_MEMORY,
+ * If it is killed, or made to fail by jzx_actor_fail, that is its end and not its giving up.
+ * JZX_ERR_INVALID_ARG (see jzx_supervisor_check, or a place that the loop does not have; then
+ * nothing is started), JZX_ERR_NO_MEMORY,
  * JZX_ERR_MAX_ACTORS, JZX_ERR_LOOP_CLOSED. */
 JZX_API jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts,
                                      jzx_actor_id *id);

@@ -77,13 +77,13 @@ void jzx__contain_explain(struct jzx__turn *turn) {
 }
 
 void jzx__contain_log_cleanup(struct jzx__turn *turn) {
-    if (!was_fault(turn))
-        return;
     jzx__contain_explain(turn);
     jzx__log(&turn->ctx.loop->sched.log, JZX_LOG_WARN,
-             "the cleanup of actor %u.%u %s has ended: %s", jzx_id_index(turn->ctx.self),
-             jzx_id_generation(turn->ctx.self), turn->fault->name, turn->exit_text);
-    jzx__contain_log_stack(turn->ctx.loop, turn->fault);
+             "the cleanup of actor %u.%u%s%s has ended: %s", jzx_id_index(turn->ctx.self),
+             jzx_id_generation(turn->ctx.self), was_fault(turn) ? " " : "",
+             was_fault(turn) ? turn->fault->name : "", turn->exit_text);
+    if (was_fault(turn))
+        jzx__contain_log_stack(turn->ctx.loop, turn->fault);
 }
 
 void jzx__contain_log_stack(struct jzx_loop *loop, const struct jzx__fault *fault) {

@@ -72,7 +72,9 @@ static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err 
     struct jzx__actor *actor = jzx__turn_actor(turn);
     keep_state(turn, actor);
     if (err != JZX_OK) {
-        jzx__actor_end(me, actor, JZX_EXIT_FAIL, jzx_err_name(err));
+        char text[JZX_EXIT_TEXT_MAX + 1];
+        snprintf(text, sizeof text, "its init: %s", jzx_err_name(err));
+        jzx__actor_end(me, actor, JZX_EXIT_FAIL, text);
         return false;
     }
     if (actor->task.status == JZX_ACTOR_INIT)

@@ -366,8 +366,10 @@ static enum jzx__look obey_exit(struct jzx__worker *me, struct jzx__actor *actor
     jzx__watch_destroy(loop, me, watch);
     if (notice.reason == JZX_EXIT_NORMAL && !is_parent)
         return JZX__LOOK_GONE;
-    jzx__actor_end(me, actor, is_parent ? JZX_EXIT_SHUTDOWN : notice.reason,
-                   is_parent ? "its supervisor has ended" : notice.text);
+    const char *text = is_parent                ? "its supervisor has ended"
+                       : notice.text[0] != '\0' ? notice.text
+                                                : "an actor that it was linked to has ended";
+    jzx__actor_end(me, actor, is_parent ? JZX_EXIT_SHUTDOWN : notice.reason, text);
     return JZX__LOOK_ENDED;
 }
 

@@ -50,9 +50,14 @@ void jzx__fault_describe(const struct jzx__fault *fault, char *text, size_t size
     describe_place(fault->pc, place, sizeof place);
     if (jzx__fault_has_address(fault))
         snprintf(address, sizeof address, "0x%zx", (size_t)fault->address);
-    snprintf(text, size, "%s at %s, pc 0x%zx in %s",
-             fault->is_overflow ? "stack overflow" : jzx__fault_signal_name(fault->signal), address,
-             (size_t)fault->pc, place);
+    const char *what =
+        fault->is_overflow ? "stack overflow" : jzx__fault_signal_name(fault->signal);
+    int length =
+        snprintf(text, size, "%s at %s, pc 0x%zx in %s", what, address, (size_t)fault->pc, place);
+    const char *offset = strrchr(place, '+');
+    if (length >= (int)size && offset != NULL) /* an offset that was cut would be another one */
+        snprintf(text, size, "%s at %s, pc 0x%zx in ...%s", what, address, (size_t)fault->pc,
+                 offset);
 }
 
 /* ---- in the handler ---- */

@@ -8,7 +8,8 @@
 #include <string.h>
 
 jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts, jzx_actor_id *id) {
-    if (loop == NULL || jzx_supervisor_check(opts, NULL) != JZX_OK)
+    if (loop == NULL || jzx_supervisor_check(opts, NULL) != JZX_OK ||
+        !jzx__spec_has_places(opts->children, opts->child_count, loop->sched.worker_count))
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
@@ -170,7 +171,8 @@ static jzx_err add(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id s
 
 jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor, const jzx_child_spec *spec,
                            jzx_actor_id reply_to) {
-    if (loop == NULL || spec == NULL || jzx__spec_wrong_child(spec, 0) != NULL)
+    if (loop == NULL || spec == NULL || jzx__spec_wrong_child(spec, 0) != NULL ||
+        !jzx__spec_has_places(spec, 1, loop->sched.worker_count))
         return JZX_ERR_INVALID_ARG;
     if (!exists(loop, supervisor, NULL))
         return JZX_ERR_NO_SUCH_ACTOR;

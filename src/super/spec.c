@@ -67,13 +67,20 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
     return wrong;
 }
 
-static bool has_double(const jzx_supervisor_opts *opts, size_t index) {
-    const char *name = opts->children[index].name;
-    for (size_t i = 0; name != NULL && i < index; i++) {
-        if (opts->children[i].name != NULL && strcmp(opts->children[i].name, name) == 0)
-            return true;
+static bool are_equal(const char *a, const char *b) {
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* The field in which a child is like one before it, and must not be; or NULL. */
+static const char *doubled(const jzx_supervisor_opts *opts, size_t index) {
+    const jzx_child_spec *child = &opts->children[index];
+    for (size_t i = 0; i < index; i++) {
+        if (are_equal(opts->children[i].name, child->name))
+            return "name";
+        if (are_equal(opts->children[i].registered, child->registered))
+            return "registered";
     }
-    return false;
+    return NULL;
 }
 
 static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth) {
@@ -102,10 +109,24 @@ static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth) {
         return "child_count";
     for (size_t i = 0; i < opts->child_count; i++) {
         const char *wrong = jzx__spec_wrong_child(&opts->children[i], depth);
-        if (wrong != NULL || has_double(opts, i))
-            return wrong != NULL ? wrong : "name";
+        if (wrong == NULL)
+            wrong = doubled(opts, i);
+        if (wrong != NULL)
+            return wrong;
     }
     return NULL;
+}
+
+bool jzx__spec_has_places(const jzx_child_spec *children, size_t count, uint32_t workers) {
+    for (size_t i = 0; i < count; i++) {
+        const jzx_child_spec *child = &children[i];
+        const jzx_supervisor_opts *below = child->supervisor;
+        if (child->place != JZX_PLACE_CALLER && child->place > workers)
+            return false;
+        if (below != NULL && !jzx__spec_has_places(below->children, below->child_count, workers))
+            return false;
+    }
+    return true;
 }
 
 void jzx_supervisor_opts_init(jzx_supervisor_opts *opts) {

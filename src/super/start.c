@@ -145,7 +145,9 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
         forget_bonds(turn, &bonds);
         return err;
     }
+    child->name_err = naming.err;
     if (naming.err != JZX_OK) { /* it is to end at once, and that is a failure like others */
+        child->trouble = "it cannot have its registered name";
         jzx__log(&turn->super->loop->sched.log, JZX_LOG_WARN,
                  "child %s cannot have the name %s: %s", jzx__child_name(child),
                  child->spec->registered, jzx_err_text(naming.err));
@@ -154,7 +156,7 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
     child->mail = NULL;
     bool has_init = bonds.started_note != NULL;
     child->ran_from_ns = has_init ? 0 : jzx_loop_now(turn->super->loop) + 1;
-    child->has_run = child->has_run || !has_init;
+    child->has_run = child->has_run || (!has_init && naming.err == JZX_OK);
     jzx__child_set(child, has_init ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
     return JZX_OK;
 }

@@ -53,6 +53,8 @@ struct jzx__child {
     uint64_t delay_ns;
     uint64_t ran_from_ns;        /* 1 + when its init was through; 0: it was not */
     jzx_timer_id timer;          /* U5 */
+    const char *trouble;         /* why it was killed, if the supervisor did that; or NULL */
+    jzx_err name_err;            /* of the incarnation that runs: JZX_OK, or it is killed */
     struct jzx__name *pin;       /* of its registered name; see actor/registry.h */
     struct jzx__node *mail;      /* that it gets when it is started again */
     struct jzx__message *answer; /* to jzx_supervisor_add; sent once */

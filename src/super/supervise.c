@@ -130,12 +130,15 @@ static void give_up(struct jzx__super_turn *turn, const struct jzx__child *child
     char text[JZX_EXIT_TEXT_MAX + 1];
     if (super->closing)
         return;
-    snprintf(text, sizeof text, "child %s %s: %.40s", jzx__child_name(child), what,
-             child->last_text[0] != '\0' ? child->last_text : jzx_exit_name(child->last_reason));
+    /* The cause first: there may be more supervisors above, and a text has an end. */
+    snprintf(text, sizeof text, "%.40s (child %s %s)",
+             child->last_text[0] != '\0' ? child->last_text : jzx_exit_name(child->last_reason),
+             jzx__child_name(child), what);
     close_with(turn, JZX_EXIT_FAIL, text);
     super->escalates = true;
-    jzx__log(&super->loop->sched.log, JZX_LOG_ERROR, "supervisor %u.%u %s gives up: %s",
+    jzx__log(&super->loop->sched.log, JZX_LOG_ERROR, "supervisor %u.%u%s%s gives up: %s",
              jzx_id_index(super->id), jzx_id_generation(super->id),
+             super->spec->opts.name == NULL ? "" : " ",
              super->spec->opts.name == NULL ? "" : super->spec->opts.name, text);
     jzx_event event = {.kind = JZX_EVENT_SUPERVISOR_ESCALATE,
                        .actor = super->id,
@@ -274,7 +277,9 @@ static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
         (void)start_timer(turn, child, JZX__TAG_CHILD_TIME, start_ms, &child->timer);
     if (again)
         tell_restart(turn, child);
-    if (child->state == JZX_CHILD_RUNNING)
+    if (child->name_err != JZX_OK)
+        answer(turn, child, child->name_err);
+    else if (child->state == JZX_CHILD_RUNNING)
         welcome(turn, child);
     return true;
 }
@@ -467,7 +472,9 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     JZX_ASSERT(jzx__child_has_actor(child) && child->id == notice->actor); /* U1 */
     cancel_timer(turn, &child->timer);
     child->last_id = child->id;
-    set_end(child, notice->reason, notice->text);
+    set_end(child, notice->reason,
+            notice->text[0] == '\0' && child->trouble != NULL ? child->trouble : notice->text);
+    child->trouble = NULL;
     child->mail = watch->kept;
     watch->kept = NULL;
     jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
@@ -498,6 +505,9 @@ static void on_child_time(struct jzx__super_turn *turn, struct jzx__child *child
     child->timer = JZX_NO_TIMER;
     switch (child->state) {
     case JZX_CHILD_STARTING:
+        child->trouble = "its init took too long";
+        request(turn, child, JZX__WANT_KILL);
+        break;
     case JZX_CHILD_STOPPING: request(turn, child, JZX__WANT_KILL); break;
     case JZX_CHILD_WAITING: restart_alone(turn, child); break;
     case JZX_CHILD_STOPPED:

@@ -140,6 +140,70 @@ JZX_TEST(a_registered_name_that_another_has_is_a_failure, "D+name", "C22") {
     fixture_destroy(loop);
 }
 
+static jzx_behavior_result note_added(jzx_context *ctx, const jzx_message *msg) {
+    JZX_EXPECT_EQ(msg->tag, JZX_TAG_CHILD_ADDED);
+    memcpy(ctx->state, msg->data, sizeof(jzx_child_added));
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(adding_a_child_whose_name_is_taken_is_answered_and_no_failure, "D+name", "C+sup") {
+    jzx_loop *loop = fixture_loop();
+    jzx_child_added added = {.err = JZX_OK};
+    jzx_actor_id asker =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = note_added, .state = &added));
+    jzx_actor_id root = tree(loop, &JZX_SUPERVISOR_OPTS(.intensity = JZX_NONE));
+    assert_int_equal(jzx_register(loop, "service", asker), JZX_OK);
+    const jzx_child_spec taken = {.name = "t", .registered = "service", .behavior = toy};
+    assert_int_equal(jzx_supervisor_add(loop, root, &taken, asker), JZX_OK);
+    step(loop);
+    assert_int_equal(added.err, JZX_ERR_EXISTS);
+    assert_int_equal(added.child, JZX_NOBODY);
+    jzx_supervisor_info info = {.size = sizeof info};
+    assert_int_equal(jzx_supervisor_info_get(loop, root, &info), JZX_OK);
+    assert_int_equal(info.children, 0);
+    assert_false(info.closing);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(siblings_with_the_same_registered_name_are_refused, "D+name", "C+sup") {
+    const jzx_child_spec specs[] = {{TOY("a"), .registered = "x"}, {TOY("b"), .registered = "x"}};
+    const char *field = NULL;
+    assert_int_equal(jzx_supervisor_check(&JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)), &field),
+                     JZX_ERR_INVALID_ARG);
+    assert_string_equal(field, "registered");
+}
+
+/* ---- why ---- */
+
+static jzx_err lack(jzx_context *ctx) {
+    (void)ctx;
+    return JZX_ERR_NO_MEMORY;
+}
+
+static char why[JZX_EXIT_TEXT_MAX + 1];
+
+static void note_why(void *ctx, const jzx_event *event) {
+    (void)ctx;
+    if (event->kind == JZX_EVENT_SUPERVISOR_ESCALATE)
+        snprintf(why, sizeof why, "%s", event->detail);
+}
+
+JZX_TEST(who_gives_up_says_the_cause_first_however_high_it_is, "C22") {
+    const jzx_child_spec leaf[] = {{.name = "leaf", .behavior = toy, .init = lack}};
+    const jzx_supervisor_opts low = {.size = sizeof low, JZX_CHILDREN(leaf)};
+    const jzx_child_spec middle[] = {{.name = "low", .supervisor = &low}};
+    const jzx_supervisor_opts high = {.size = sizeof high, JZX_CHILDREN(middle)};
+    jzx_loop *loop = fixture_loop();
+    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = note_why), NULL),
+                     JZX_OK);
+    assert_int_equal(jzx_spawn_supervisor(loop, &high, NULL), JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_ERR_ESCALATED);
+    assert_non_null(strstr(why, "its init: JZX_ERR_NO_MEMORY"));
+    assert_ptr_equal(strstr(why, "its init: JZX_ERR_NO_MEMORY"), why);
+    assert_non_null(strstr(why, "(child low did not start)"));
+    fixture_destroy(loop);
+}
+
 /* ---- a child that takes its time to end ---- */
 
 struct slow {

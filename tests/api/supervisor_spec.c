@@ -162,3 +162,19 @@ JZX_TEST(wrong_arguments_of_the_calls_are_refused, "X21") {
     JZX_EXPECT_EQ(id, 77);
     nursery_close(&timing, root);
 }
+
+JZX_TEST(a_place_that_the_loop_does_not_have_is_refused, "C+sup", "X21") {
+    const jzx_child_spec leaf[] = {{TOY("x"), .place = JZX_PLACE_WORKER(7)}};
+    const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(leaf));
+    const jzx_child_spec specs[] = {{TOY("a")}, {.name = "lower", .supervisor = &lower}};
+    struct timing timing = nursery_open();
+    jzx_actor_id root = JZX_NOBODY;
+    JZX_EXPECT_EQ(
+        jzx_spawn_supervisor(timing.loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)), &root),
+        JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(root, JZX_NOBODY);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned, 0);
+    root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.name = "root"));
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, leaf, JZX_NOBODY), JZX_ERR_INVALID_ARG);
+    nursery_close(&timing, root);
+}
