@@ -455,7 +455,7 @@ static void down_beside_full(jzx_on_full on_full, uint32_t cap, bool before) {
     fixture_destroy(loop);
 }
 
-JZX_TEST(no_mailbox_refuses_or_drops_a_down, "E19", "X15", "D+top") {
+JZX_TEST(no_mailbox_refuses_or_drops_a_down, "C+sys", "E19", "X15", "D+top") {
     for (uint32_t cap = 1; cap <= 3; cap++) {
         for (int before = 0; before < 2; before++) {
             down_beside_full(JZX_FULL_REFUSE, cap, before != 0);
