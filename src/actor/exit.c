@@ -4,8 +4,8 @@
  * The order: its timers are cancelled; its mailbox closes; its id becomes stale, and with it its
  * names; it hears of nobody's end any more; what waited becomes dead letters, or is kept for its
  * successor; who waited for room is told; its cleanup runs; the observer hears of it; those who
- * watch it are told, its supervisor last; its memory and its slot are free. From the first step on
- * no message can reach it, so its cleanup is the last that anybody hears of its state. */
+ * watch it are told; its memory is free; its supervisor is told; its slot is free. From the first
+ * step on no message can reach it, so its cleanup is the last that anybody hears of its state. */
 #include "actor/ask.h"
 #include "actor/contain.h"
 #include "actor/mailbox.h"
@@ -203,11 +203,12 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
         jzx__counter_add(&me->counters.failed, 1);
     if (cold != NULL) {
         free_notes(me, cold);
-        jzx__watches_fire(me, cold, ending);
+        struct jzx__watch *supervisor = jzx__watches_fire(me, cold, ending);
         jzx__asks_release(jzx__loop_of(me), cold);
         jzx__memory_release(cold);
         jzx__actor_set_cold(actor, NULL);
         jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);
+        jzx__watch_fire(me, supervisor, ending);
     }
 }
 

@@ -258,8 +258,8 @@ static void fire(struct jzx__worker *me, struct jzx__watch *watch,
         jzx__watch_destroy(jzx__loop_of(me), me, watch);
 }
 
-void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
-                       const struct jzx__ending *ending) {
+struct jzx__watch *jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
+                                     const struct jzx__ending *ending) {
     struct jzx__watch *parent = NULL;
     struct jzx__link *link;
     while ((link = jzx__list_pop_front(&cold->watchers)) != NULL) {
@@ -269,8 +269,13 @@ void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
         else
             fire(me, watch, ending);
     }
-    if (parent != NULL)
-        fire(me, parent, ending);
+    return parent;
+}
+
+void jzx__watch_fire(struct jzx__worker *me, struct jzx__watch *watch,
+                     const struct jzx__ending *ending) {
+    if (watch != NULL)
+        fire(me, watch, ending);
 }
 
 /* An answer is its asker's: the successor has asked nothing, and its references begin anew. */

@@ -171,8 +171,12 @@ void jzx__watches_let_go(struct jzx__worker *me, struct jzx__cold *cold);
 struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
                                     uint32_t generation);
 
-/* Tells all that watch it (Z6), its supervisor last. */
-void jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
-                       const struct jzx__ending *ending);
+/* Tells all that watch it (Z6) but its supervisor, whose watch it returns, or NULL. */
+struct jzx__watch *jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
+                                     const struct jzx__ending *ending);
+
+/* Tells its supervisor, when nothing of it is left. NULL is fine. */
+void jzx__watch_fire(struct jzx__worker *me, struct jzx__watch *watch,
+                     const struct jzx__ending *ending);
 
 #endif
