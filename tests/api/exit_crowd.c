@@ -260,7 +260,8 @@ static void last_of(jzx_context *ctx) {
 
 JZX_TEST(threads_that_exits_have_left_serve_others, "E10", "C20", "D12") {
     static struct stalled stalled[ROUNDS];
-    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 3, .stall_after_ns = JZX_MS(1)));
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 3, .stall_after_ns = JZX_MS(1),
+                                                   .spare_threads_max = ROUNDS)); /* all may wait */
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint16_t place = JZX_PLACE_WORKER(i % 3);
         stalled[i] = (struct stalled){.way = i % 4, .wakes = 1, .diary = {.last = last_of}};
