@@ -183,7 +183,8 @@ JZX_API jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *
                                      jzx_actor_id *id);
 
 /* The calls below may be made on any thread. JZX_ERR_NO_SUCH_ACTOR: there is no such supervisor, or
- * no such child; JZX_ERR_INVALID_ARG. */
+ * no such child; JZX_ERR_INVALID_ARG. What is asked of a supervisor waits in its mailbox, which is
+ * bounded by default_mailbox_cap: JZX_ERR_MAILBOX_FULL. */
 
 /* The id of a child that runs or starts; JZX_ERR_NO_SUCH_ACTOR also while it does not. */
 JZX_API jzx_err jzx_supervisor_child(jzx_loop *loop, jzx_actor_id supervisor, const char *name,

@@ -165,13 +165,7 @@ static jzx_err set_deadline(struct jzx__turn *turn, struct jzx__worker *me, jzx_
                                          .tag = JZX_TAG_ASK_TIMEOUT,
                                          .mode = JZX__TIMER_ONCE,
                                          .delay_ns = timeout_ns};
-    struct jzx__timer *made = jzx__timer_make(loop, me, &spec);
-    if (made == NULL)
-        return JZX_ERR_NO_MEMORY;
-    if (me != NULL)
-        return jzx__timer_launch(loop, me, made, timer);
-    *timer = jzx__timer_id_of(made);
-    return jzx__timer_request(turn, made) ? JZX_OK : JZX_ERR_NO_MEMORY;
+    return jzx__timer_start(turn, me, &spec, timer);
 }
 
 /* The question has its place. It is delivered last, as that cannot be undone. */

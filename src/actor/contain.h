@@ -19,7 +19,7 @@ void jzx__contain_close(struct jzx_loop *loop);
 /* The turn was left by a jump: if by a fault, says so in its exit_text. On its thread. */
 void jzx__contain_explain(struct jzx__turn *turn);
 
-/* A cleanup was left by a jump: if by a fault, the log says so. */
+/* A cleanup was left by a jump: the log says why. */
 void jzx__contain_log_cleanup(struct jzx__turn *turn);
 
 /* The stack of a fault, one line. */

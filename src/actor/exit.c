@@ -3,9 +3,10 @@
  *
  * The order: its timers are cancelled; its mailbox closes; its id becomes stale, and with it its
  * names; it hears of nobody's end any more; what waited becomes dead letters, or is kept for its
- * successor; who waited for room is told; its cleanup runs; the observer hears of it; those who
- * watch it are told; its memory is free; its supervisor is told; its slot is free. From the first
- * step on no message can reach it, so its cleanup is the last that anybody hears of its state. */
+ * successor; who waited for room is told; it leaves its groups; its cleanup runs; the observer
+ * hears of it; those who watch it are told; its memory is free; its supervisor is told; its slot
+ * is free. From the first step on no message can reach it, so its cleanup is the last that
+ * anybody hears of its state. */
 #include "actor/ask.h"
 #include "actor/contain.h"
 #include "actor/mailbox.h"

@@ -100,6 +100,15 @@ void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
     jzx__message_destroy(loop, me, message);
 }
 
+void jzx__message_bury_all(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__node **nodes,
+                           jzx_actor_id id, const char *name) {
+    while (*nodes != NULL) {
+        struct jzx__node *node = *nodes;
+        *nodes = node->next;
+        jzx__message_bury(loop, me, jzx__message_of(node), id, name);
+    }
+}
+
 void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor) {
     if (loop == NULL || len > JZX_MSG_LEN_MAX)
         return NULL;

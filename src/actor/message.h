@@ -130,4 +130,8 @@ size_t jzx__message_size_bytes(const struct jzx__message *message);
 void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message,
                        jzx_actor_id id, const char *name);
 
+/* The same for a list of messages, which is empty then. */
+void jzx__message_bury_all(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__node **nodes,
+                           jzx_actor_id id, const char *name);
+
 #endif

@@ -353,6 +353,22 @@ bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
     return true;
 }
 
+jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
+                         const struct jzx__timer_spec *spec, jzx_timer_id *id) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    struct jzx__timer *timer = jzx__timer_make(loop, me, spec);
+    if (timer == NULL)
+        return JZX_ERR_NO_MEMORY;
+    if (me != NULL)
+        return jzx__timer_launch(loop, me, timer, id);
+    jzx_timer_id made = jzx__timer_id_of(timer);
+    if (!jzx__timer_request(turn, timer))
+        return JZX_ERR_NO_MEMORY;
+    if (id != NULL)
+        *id = made;
+    return JZX_OK;
+}
+
 void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__node *node = reversed(turn->requested);
     turn->requested = NULL;

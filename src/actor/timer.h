@@ -238,6 +238,11 @@ void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
 /* A turn that went on without its worker is over: what came for the actor's lists meanwhile. */
 void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor);
 
+/* An actor starts a timer for itself, in its turn; me is NULL if that has lost its worker. id
+ * may be NULL. */
+jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
+                         const struct jzx__timer_spec *spec, jzx_timer_id *id);
+
 /* On a thread that has lost its worker: the actor starts a timer for itself, which its worker will
  * set (turn->requested). False without memory: the record is gone. */
 bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer);

@@ -82,11 +82,7 @@ struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *
 }
 
 void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
-    while (watch->kept != NULL) {
-        struct jzx__node *node = watch->kept;
-        watch->kept = node->next;
-        jzx__message_bury(loop, me, jzx__message_of(node), target_of(watch), NULL);
-    }
+    jzx__message_bury_all(loop, me, &watch->kept, target_of(watch), NULL);
     if (watch->spare != NULL)
         jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, watch->spare);
     jzx__sched_free(&loop->sched, me, JZX__WATCH_CLASS, watch);
@@ -287,9 +283,8 @@ static bool is_for_successor(const struct jzx__node *node, uint32_t generation) 
 struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
                                     uint32_t generation) {
     struct jzx__watch *watch = watch_at_target(cold->watchers.ring.next);
-    if (!cold->keeps_mail || jzx__list_is_empty(&cold->watchers) ||
-        watch->kind != JZX__WATCH_CHILD) /* which is the first */
-        return nodes;
+    if (jzx__list_is_empty(&cold->watchers) || watch->kind != JZX__WATCH_CHILD)
+        return nodes; /* that of a supervisor is the first */
     struct jzx__node *rest = NULL;
     struct jzx__node **rest_tail = &rest;
     while (nodes != NULL) {

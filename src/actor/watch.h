@@ -64,7 +64,10 @@ struct jzx__watch {
     uint8_t kind;           /* enum jzx__watch_kind */
     bool is_held;           /* in the holder's list; the holder's */
 
-    struct jzx__watch *peer; /* of a link that is ASKED: held by the target, of the holder's end */
+    union {
+        struct jzx__watch *peer; /* LINK, ASKED: held by the target, of the holder's end */
+        void *child;             /* CHILD: the supervisor's own, which does not move */
+    };
     struct jzx__cold *spare; /* of one that is ASKED: for a target that has none */
     struct jzx__node *kept;  /* CHILD, FIRED: the user messages that its target had not handled */
     struct jzx__node *kept_last;

@@ -74,7 +74,7 @@ static jzx_err post(struct jzx_loop *loop, struct jzx__worker *me,
     if (message == NULL)
         return JZX_ERR_NO_MEMORY;
     message->node.generation = jzx_id_generation(command->supervisor);
-    message->node.weight = 0;
+    message->node.weight = 1; /* as a user's: who asks for too much at once is refused */
     message->node.lane = JZX__LANE_RUNTIME;
     message->sender = JZX_NOBODY;
     message->tag = JZX__TAG_COMMAND;

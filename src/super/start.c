@@ -82,7 +82,7 @@ static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
     struct jzx__watch *of =
         jzx__watch_create(super->loop, me, JZX__WATCH_PARENT, JZX_NOBODY, super->id);
     if (by != NULL) {
-        by->peer = (void *)child;
+        by->child = child;
         jzx__watch_hold(turn->own.cold, by);
     }
     if (of != NULL)
@@ -194,12 +194,7 @@ static void drop_children(struct jzx__super *super, struct jzx__worker *me) {
     struct jzx__link *ring = &super->children.ring;
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
         struct jzx__child *child = jzx__child_of(link);
-        while (child->mail != NULL) {
-            struct jzx__node *node = child->mail;
-            child->mail = node->next;
-            jzx__message_bury(super->loop, me, jzx__message_of(node), child->last_id,
-                              child->spec->name);
-        }
+        jzx__message_bury_all(super->loop, me, &child->mail, child->last_id, child->spec->name);
         jzx__command_answer(super->loop, me, child->answer, super->id, child, JZX_ERR_LOOP_CLOSED);
         child->answer = NULL;
     }

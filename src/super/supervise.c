@@ -3,7 +3,6 @@
 #include "super/super.h"
 
 #include "actor/mailbox.h"
-#include "base/alloc.h"
 #include "base/log.h"
 #include "super/start.h"
 
@@ -44,21 +43,14 @@ static void set_attempt(struct jzx__child *child, uint32_t attempt, uint64_t del
 /* False without memory. child is NULL for the plan's. */
 static bool start_timer(struct jzx__super_turn *turn, struct jzx__child *child, uint32_t tag,
                         uint64_t delay_ms, jzx_timer_id *id) {
-    struct jzx_loop *loop = turn->super->loop;
-    struct jzx__timer_spec spec = {.to = turn->super->id,
-                                   .from = turn->super->id,
-                                   .data = &child,
-                                   .len = sizeof child,
-                                   .tag = tag,
-                                   .mode = JZX__TIMER_ONCE,
-                                   .delay_ns = JZX_MS(delay_ms)};
-    struct jzx__timer *timer = jzx__timer_make(loop, turn->own.me, &spec);
-    if (timer == NULL)
-        return false;
-    if (turn->own.me != NULL)
-        return jzx__timer_launch(loop, turn->own.me, timer, id) == JZX_OK;
-    *id = jzx__timer_id_of(timer);
-    return jzx__timer_request(turn->own.turn, timer);
+    const struct jzx__timer_spec spec = {.to = turn->super->id,
+                                         .from = turn->super->id,
+                                         .data = &child,
+                                         .len = sizeof child,
+                                         .tag = tag,
+                                         .mode = JZX__TIMER_ONCE,
+                                         .delay_ns = JZX_MS(delay_ms)};
+    return jzx__timer_start(turn->own.turn, turn->own.me, &spec, id) == JZX_OK;
 }
 
 static void cancel_timer(struct jzx__super_turn *turn, jzx_timer_id *id) {
@@ -73,12 +65,8 @@ static void request(struct jzx__super_turn *turn, struct jzx__child *child, uint
 }
 
 static void drop_mail(struct jzx__super_turn *turn, struct jzx__child *child) {
-    while (child->mail != NULL) {
-        struct jzx__node *node = child->mail;
-        child->mail = node->next;
-        jzx__message_bury(turn->super->loop, turn->own.me, jzx__message_of(node), child->last_id,
+    jzx__message_bury_all(turn->super->loop, turn->own.me, &child->mail, child->last_id,
                           child->spec->name);
-    }
 }
 
 static void answer(struct jzx__super_turn *turn, struct jzx__child *child, jzx_err err) {
@@ -463,7 +451,7 @@ static void has_stopped(struct jzx__super_turn *turn, struct jzx__child *child) 
 }
 
 static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch) {
-    struct jzx__child *child = (void *)watch->peer;
+    struct jzx__child *child = watch->child;
     const jzx_exit_notice *notice = jzx__watch_notice(watch);
     const struct jzx__super *super = turn->super;
     bool was_asked = child->state == JZX_CHILD_STOPPING;

@@ -31,13 +31,7 @@ static struct jzx__timer *find(const struct jzx__own *own, uint64_t key) {
 }
 
 static jzx_err launch(const struct jzx__own *own, const struct jzx__timer_spec *spec) {
-    struct jzx_loop *loop = own->turn->ctx.loop;
-    struct jzx__timer *timer = jzx__timer_make(loop, own->me, spec);
-    if (timer == NULL)
-        return JZX_ERR_NO_MEMORY;
-    if (own->me == NULL)
-        return jzx__timer_request(own->turn, timer) ? JZX_OK : JZX_ERR_NO_MEMORY;
-    return jzx__timer_launch(loop, own->me, timer, NULL);
+    return jzx__timer_start(own->turn, own->me, spec, NULL);
 }
 
 static bool cancel(const struct jzx__own *own, struct jzx__timer *timer) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { GO = 1, DIE, WORK, MONITOR_ME, LINK_ME };
+enum { GO = 1, DIE, WORK };
 
 /* What an actor that watches others has seen. */
 struct seen {
