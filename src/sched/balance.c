@@ -9,14 +9,15 @@
  *       worth crossing. Only while a worker is idle and a CPU is free for it.
  *   B2  explore: a worker that was busy for a while beside an idle one offers half of what is
  *       ready, however short the waits; then it waits 4 times as long, or 16 times if that did not
- *       pay; at most 256 ms.
+ *       pay, at most 256 ms; but no longer than the first time once it has paid.
  *   B3  reclaim: what nobody took for RECLAIM_NS comes back.
  *   B4  gather: when the price of crossings exceeds half of the light time, or while both workers
  *       mostly wait for one another, the tasks of the worker that suffers more move to the worker
  *       they send to; for a while they are not offered again.
  *   B5  follow: for a while after a theft from a chatty worker, and while B4 is at work, tasks that
  *       get their next message from the thief, or from where the others go, move there. One
- *       direction only: a connected group moves whole, independent ones split.
+ *       direction only: a connected group moves whole, independent ones split. Meanwhile the thief
+ *       gives away only tasks that never ran: nobody talks to them yet.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
  * nothing. docs/balance.md has the rules for users, with their counters. */
@@ -77,12 +78,32 @@ static void widen_explore_gap(struct jzx__sched *sched, uint64_t factor) {
     jzx__atomic_store_relaxed(&sched->explore_gap_ns, gap > EXPLORE_MAX_NS ? EXPLORE_MAX_NS : gap);
 }
 
+static void note_failed_experiment(struct jzx__sched *sched) {
+    /* relaxed, both: a hint */
+    uint32_t failures = jzx__atomic_load_relaxed(&sched->explore_failures);
+    jzx__atomic_store_relaxed(&sched->explore_failures, failures + 1);
+    widen_explore_gap(sched, EXPLORE_FAILED);
+}
+
+/* B2: an experiment has paid if after a while more workers are at work than before. */
+static void judge_experiment(struct jzx__worker *me, uint64_t now) {
+    struct jzx__balance *balance = &me->balance;
+    struct jzx__sched *sched = me->sched;
+    if (balance->explored_at_ns == 0 || now - balance->explored_at_ns < EXPLORE_JUDGED_NS)
+        return;
+    balance->explored_at_ns = 0;
+    /* relaxed, all: hints */
+    if (jzx__atomic_load_relaxed(&sched->active) > balance->explored_active &&
+        jzx__atomic_load_relaxed(&sched->explore_failures) == balance->explored_failures)
+        jzx__atomic_store_relaxed(&sched->explore_gap_ns, (uint64_t)0);
+}
+
 void jzx__balance_suspend(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     balance->slept_at_ns = now;
     /* B2: all that it had went where a part of it was taken: it belongs together */
     if (balance->explored_at_ns != 0 && now - balance->explored_at_ns < EXPLORE_JUDGED_NS)
-        widen_explore_gap(me->sched, EXPLORE_FAILED);
+        note_failed_experiment(me->sched);
     balance->explored_at_ns = 0;
 }
 
@@ -151,7 +172,8 @@ bool jzx__balance_reclaim(struct jzx__worker *me) {
     return true;
 }
 
-/* One direction only: a worker to which tasks are moving does not send its own away. */
+/* One direction only: a worker to which tasks are moving does not send its own away, but for those
+ * that never ran. */
 static bool is_host(const struct jzx__worker *worker, uint64_t now) {
     /* relaxed: a moment more or less does no harm */
     return now < jzx__atomic_load_relaxed(&worker->balance.guests_until_ns);
@@ -324,6 +346,8 @@ static uint32_t spread(struct jzx__worker *me, struct overdue overdue, uint64_t 
         return 0; /* it may have been a hiccup */
     if (overdue.spawned)
         return offer_half(me, &me->spawned, now);
+    if (is_host(me, now))
+        return 0;
     if (overdue.next)
         queue_next(me);
     return offer_half(me, &me->woken, now);
@@ -345,6 +369,9 @@ static uint32_t explore(struct jzx__worker *me, uint64_t now) {
     jzx__atomic_store_relaxed(&sched->explored_at_ns, now);
     widen_explore_gap(sched, 4);
     balance->explored_at_ns = now;
+    /* relaxed, both: hints */
+    balance->explored_active = jzx__atomic_load_relaxed(&sched->active);
+    balance->explored_failures = jzx__atomic_load_relaxed(&sched->explore_failures);
     jzx__counter_add(&me->counters.explored, 1);
     return offered;
 }
@@ -368,7 +395,7 @@ static void offer_work(struct jzx__worker *me, uint64_t now) {
                   offer_half(me, &me->heavy, now);
     } else {
         offered = offer(me, &me->heavy, me->heavy.depth, now);
-        if (offered == 0 && !is_host(me, now))
+        if (offered == 0)
             offered = spread(me, overdue, now);
         if (offered == 0 && !is_host(me, now))
             offered = explore(me, now);
@@ -517,7 +544,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
         return;
     be_host(partner, now + 2 * GATHER_NS);
     if (balance->gather_to == NULL)
-        widen_explore_gap(me->sched, EXPLORE_FAILED); /* B2: it did not pay */
+        note_failed_experiment(me->sched);
     balance->gather_to = partner;
     balance->gather_until_ns = now + GATHER_NS;
     if (balance->msg_ns < 2 * JZX__CROSS_NS) {
@@ -582,6 +609,7 @@ void jzx__balance_tick(struct jzx__worker *me, uint64_t now) {
     look_at_global(me);
     if (me->sched->balance == JZX_BALANCE_NONE)
         return;
+    judge_experiment(me, now);
     look_at_offers(me, now);
     if (me->sched->balance == JZX_BALANCE_ADAPTIVE)
         look_at_traffic(me, now);

@@ -73,7 +73,8 @@ struct jzx__sched {
 
     /* Written by whoever experiments (B2 of balance.c): hints. */
     _Atomic uint64_t explored_at_ns;
-    _Atomic uint64_t explore_gap_ns; /* until the next time */
+    _Atomic uint64_t explore_gap_ns;   /* until the next time */
+    _Atomic uint32_t explore_failures; /* experiments that did not pay; some may not be counted */
 
     struct jzx__foreign foreign[JZX__FOREIGN_COUNT];
     struct jzx__crew crew;

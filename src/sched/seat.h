@@ -43,13 +43,15 @@ struct jzx__worker;
 #define JZX__SEAT_TURN_SIZE 256u
 
 struct jzx__seat {
-    _Atomic(struct jzx__worker *) worker; /* cleared by the watchdog. Decides */
-    _Atomic uint32_t in_runtime;          /* written by the thread. Decides */
-    _Atomic uint32_t tag;                 /* of the message in hand: for dumps and the watchdog */
-    _Atomic(struct jzx__task *) task;     /* whose turn it is, or NULL: likewise */
-    struct jzx__mpsc_node returned;       /* link in a worker's returns, when a turn outlived it */
-    uint64_t lost_at_ns;                  /* the last tick before its worker was taken away */
-    struct jzx__seat *outer;              /* of the loop that runs around this one */
+    /* Written in every turn: on lines that no other thread needs. */
+    _Alignas(2 * JZX_CACHE_LINE) _Atomic(struct jzx__worker *) worker; /* cleared by the watchdog.
+                                                                        * Decides */
+    _Atomic uint32_t in_runtime;      /* written by the thread. Decides */
+    _Atomic uint32_t tag;             /* of the message in hand: for dumps and the watchdog */
+    _Atomic(struct jzx__task *) task; /* whose turn it is, or NULL: likewise */
+    struct jzx__mpsc_node returned;   /* link in a worker's returns, when a turn outlived it */
+    uint64_t lost_at_ns;              /* the last tick before its worker was taken away */
+    struct jzx__seat *outer;          /* of the loop that runs around this one */
     void *cleanup; /* the layer above's: the turn of the cleanup that runs, or NULL */
     _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
 };

@@ -150,8 +150,10 @@ struct jzx__balance {
 
     /* Offers and experiments. */
     uint64_t offered_at_ns;
-    uint64_t busy_since_ns;  /* the end of the last sleep */
-    uint64_t explored_at_ns; /* by this worker */
+    uint64_t busy_since_ns;     /* the end of the last sleep */
+    uint64_t explored_at_ns;    /* by this worker, and not judged yet; or 0 */
+    uint32_t explored_active;   /* workers that were awake then, */
+    uint32_t explored_failures; /* and experiments that had failed */
 
     /* Traffic with other workers, in windows. */
     uint64_t window_at_ns;

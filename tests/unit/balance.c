@@ -134,6 +134,24 @@ JZX_TEST(a_task_that_is_bound_or_stays_is_not_offered, "D+aff") {
     balance_close();
 }
 
+JZX_TEST(where_others_move_to_only_what_never_ran_leaves) {
+    for (uint32_t woken = 0; woken < 2; woken++) {
+        balance_open();
+        jzx__atomic_store_relaxed(&rig_worker()->balance.guests_until_ns, now() + 2 * MS);
+        if (woken != 0)
+            rig_wake("abcdx");
+        else
+            rig_spawn("abcd");
+        set_message_cost(2 * JZX__CROSS_NS);
+        look(0);
+        look(SHARE_AFTER_NS);
+        set_message_cost(2 * JZX__CROSS_NS);
+        look(JZX__TICK_NS / 2);
+        assert_string_equal(offered(), woken != 0 ? "" : "ac");
+        balance_close();
+    }
+}
+
 /* ---- B2: explore, B3: reclaim ---- */
 
 JZX_TEST(a_busy_worker_tries_now_and_then_to_share_what_does_not_wait_for_long) {
@@ -164,6 +182,26 @@ JZX_TEST(an_experiment_after_which_all_is_gone_makes_the_next_one_wait_longer) {
     look(1);
     assert_string_equal(offered(), "c");
     balance_close();
+}
+
+JZX_TEST(after_an_experiment_that_paid_the_next_one_waits_as_short_as_the_first) {
+    for (uint32_t failed = 0; failed < 2; failed++) {
+        balance_open();
+        rig_wake("abcdefx");
+        look(MS);
+        assert_string_equal(offered(), "abc");
+        jzx__atomic_store_relaxed(&rig.sched.active, 2u); /* somebody took them, */
+        if (failed != 0)
+            jzx__atomic_store_relaxed(&rig.sched.explore_failures, 1u);
+        look(4 * MS); /* and is still at work; */
+        jzx__atomic_store_relaxed(&rig.sched.active, 1u);
+        jzx__atomic_store_relaxed(&rig.sched.explored_at_ns, now());
+        look(MS - 1); /* then it has nothing to do any more */
+        assert_string_equal(offered(), "");
+        look(1);
+        assert_string_equal(offered(), failed != 0 ? "" : "de");
+        balance_close();
+    }
 }
 
 JZX_TEST(what_nobody_takes_comes_back) {
