@@ -94,7 +94,8 @@ static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__as
     if (ask == NULL)
         return false;
     if (ask->timer != JZX_NO_TIMER)
-        (void)jzx__timer_cancel(loop, me, ask->timer); /* in time: else the place were free */
+        (void)(jzx__timer_cancel_easy(loop, me, ask->timer) ||
+               jzx__timer_cancel(loop, me, ask->timer)); /* in time: else the place were free */
     release(asks, ask);
     return true;
 }

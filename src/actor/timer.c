@@ -36,16 +36,17 @@ static uint32_t phase_of(uint64_t state) {
     return (uint32_t)state & JZX__TIMER_PHASE;
 }
 
-/* Goes on to another phase unless it was cancelled. */
-static bool change_phase(struct jzx__timer *timer, enum jzx__timer_phase from,
-                         enum jzx__timer_phase to) {
+/* Goes on to another phase unless it was cancelled. to: the phase, with its home if that is SET. */
+static bool change_phase(struct jzx__timer *timer, enum jzx__timer_phase from, uint64_t to) {
     uint64_t state = state_of(timer);
+    uint64_t kept;
     do {
         if (state & JZX__TIMER_CANCELLED)
             return false;
         JZX_ASSERT(phase_of(state) == from);
+        kept = state & ~(JZX__TIMER_HOME | JZX__TIMER_PHASE);
         /* acquire, release: pairs with itself in other hands (H1) */
-    } while (!jzx__atomic_cas_acq_rel(&timer->state, &state, state - from + to));
+    } while (!jzx__atomic_cas_acq_rel(&timer->state, &state, kept | to));
     return true;
 }
 
@@ -144,7 +145,8 @@ static void orphan(struct jzx__worker *me, struct jzx__timer *timer) {
 
 /* ---- launching ---- */
 
-static uint64_t state_in(const struct jzx__timer *timer, enum jzx__timer_phase phase) {
+/* phase: with its home if that is SET. */
+static uint64_t state_in(const struct jzx__timer *timer, uint64_t phase) {
     uint64_t repeats = jzx__timer_mode(timer) == JZX__TIMER_ONCE ? 0 : JZX__TIMER_REPEATS;
     return (jzx__timer_id_of(timer) & ~(uint64_t)UINT32_MAX) | repeats | phase;
 }
@@ -163,7 +165,6 @@ static void list_idle(struct jzx__worker *me, struct jzx__actor *actor, struct j
 static void list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     bool keyed = (timer->entry.kind & JZX__TIMER_KEYED) != 0;
-    timer->entry.home = (uint16_t)me->index;
     jzx__list_push_front(keyed ? &cold->keyed : &cold->timers, &timer->link);
     if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE))
         list_idle(me, actor, cold, timer);
@@ -177,8 +178,8 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
     if (jzx__cold_ensure(jzx__loop_of(me), me, actor) == NULL)
         return JZX_ERR_NO_MEMORY;
     list(me, actor, timer);
-    /* release: pairs with the acquire of a cancel; publishes home */
-    jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_SET));
+    /* release: pairs with the acquire of a cancel */
+    jzx__atomic_store_release(&timer->state, state_in(timer, jzx__timer_set_at(me)));
     catch_up(me);
     arm(me, &timer->entry, timer->entry.deadline);
     return JZX_OK;
@@ -297,7 +298,7 @@ static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx_
         return;
     }
     list(me, actor, timer);
-    if (change_phase(timer, JZX__TIMER_TRANSIT, JZX__TIMER_SET))
+    if (change_phase(timer, JZX__TIMER_TRANSIT, jzx__timer_set_at(me)))
         arm(me, &timer->entry, tick);
     else
         end_listed(me, timer);
@@ -399,8 +400,7 @@ static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
     if (due_ns <= now_of(me))
         return false;
     more->due_ns = due_ns;
-    timer->entry.home = (uint16_t)me->index;
-    if (!change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_SET))
+    if (!change_phase(timer, JZX__TIMER_QUEUED, jzx__timer_set_at(me)))
         return false; /* cancelled */
     arm(me, &timer->entry, jzx__timer_tick(due_ns));
     return true;
@@ -451,8 +451,7 @@ static void repeat(struct jzx__worker *me, struct jzx__timer *timer) {
     uint64_t due_ns = jzx__timer_add(now, more->period_ns - passed);
     if (!rate)
         more->due_ns = due_ns;
-    timer->entry.home = (uint16_t)me->index;
-    if (change_phase(timer, JZX__TIMER_HANDLED, JZX__TIMER_SET))
+    if (change_phase(timer, JZX__TIMER_HANDLED, jzx__timer_set_at(me)))
         arm(me, &timer->entry, jzx__timer_tick(due_ns));
     else
         end_listed(me, timer);
@@ -613,42 +612,28 @@ void jzx__timers_run(struct jzx__worker *me) {
 
 /* ---- cancelling ---- */
 
-static void post(struct jzx_loop *loop, struct jzx__timer *timer) {
-    struct jzx__worker *home = loop->sched.workers[timer->entry.home];
+static void post(struct jzx__worker *home, struct jzx__timer *timer) {
     jzx__mpsc_push(&home->timer_mail, (void *)timer);
     /* relaxed: a count. The record is not ours any more */
     if (jzx__atomic_add_relaxed(&home->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
         jzx__parker_wake(&home->parker);
 }
 
-/* Mine, and on my wheel. */
-static void take_off_here(struct jzx__worker *me, struct jzx__timer *timer) {
-    struct jzx__timers *timers = jzx__timers_of(me);
-    if (JZX_UNLIKELY(timer->entry.place != JZX__WHEEL_IN_SLOT ||
-                     timer->entry.kind != JZX__TIMER_ONCE ||
-                     !jzx__timer_cache_has_room(&timers->cache))) {
-        jzx__wheel_remove(&timers->wheel, &timer->entry);
-        end_listed(me, timer);
-        return;
-    }
-    jzx__wheel_remove_near(&timers->wheel, &timer->entry);
-    jzx__list_remove(&timer->link);
-    jzx__counter_add(&me->counters.timers_ended, 1);
-    if (JZX_LIKELY(jzx__timer_make_stale(timer)))
-        jzx__timer_free_easy(&timers->cache, timer);
-}
-
 /* It was SET when we cancelled it: takes it off its wheel, or has that done. */
-static void take_off(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
+static void take_off(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer,
+                     uint64_t state) {
+    uint64_t index = (state & JZX__TIMER_HOME) >> JZX__TIMER_HOME_SHIFT;
+    struct jzx__worker *home = loop->sched.workers[index];
     struct jzx__actor *actor = actor_of(loop, timer);
     if (me != NULL && jzx__timer_may_list(me, actor)) {
-        if (timer->entry.home == me->index) {
-            take_off_here(me, timer);
+        if (home == me) {
+            jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->entry);
+            end_listed(me, timer);
             return;
         }
         orphan(me, timer);
     }
-    post(loop, timer);
+    post(home, timer);
 }
 
 static bool can_be_cancelled(uint64_t state) {
@@ -665,10 +650,10 @@ jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_tim
     do {
         if (state >> 32 != id >> 32 || !can_be_cancelled(state))
             return JZX_ERR_TIMER_INVALID;
-        /* acquire: pairs with the release that set it; its home is visible (H2) */
+        /* acquire: pairs with the release that set it (H2) */
     } while (!jzx__atomic_cas_acq_rel(&timer->state, &state, state | JZX__TIMER_CANCELLED));
     if (phase_of(state) == JZX__TIMER_SET)
-        take_off(loop, me, timer);
+        take_off(loop, me, timer, state);
     return JZX_OK;
 }
 

@@ -13,7 +13,7 @@
  *       rest: TRANSIT its carrier, SET its home, QUEUED and HANDLED the actor's owner.
  *   H2  CANCELLED is set at most once, by whom the cancel succeeds, and never on a one-shot that is
  *       being handled. A message is looked at before it is handled (jzx__timer_begin): so it is
- *       handled XOR cancelled.
+ *       handled XOR cancelled. Who has it SET and listed may free it by the exchange that cancels.
  *   H3  a record is freed when it is neither listed nor on its way. The owner says "not listed any
  *       more" by ORPHAN if the record is in other hands, these say "not on its way any more" by
  *       BOUNCED if they cannot bring it to the actor; who comes second frees it.
@@ -34,8 +34,10 @@
 
 #define JZX__TIMER_TICK_NS 1000000u
 
-/* The state word: {generation, bits}. */
+/* The state word: {generation, home, bits}. Home is what the last SET said. */
 #define JZX__TIMER_GENERATION_ONE ((uint64_t)1 << 32)
+#define JZX__TIMER_HOME_SHIFT 16
+#define JZX__TIMER_HOME ((uint64_t)0xFFFF << JZX__TIMER_HOME_SHIFT)
 #define JZX__TIMER_PHASE 0x0Fu
 #define JZX__TIMER_CANCELLED 0x10u
 #define JZX__TIMER_ORPHAN 0x20u
@@ -108,6 +110,11 @@ static inline struct jzx__timer *jzx__timer_at(const struct jzx__timer_pool *poo
 
 static inline struct jzx__message *jzx__timer_block(struct jzx__timer *timer) {
     return (void *)timer->block;
+}
+
+/* What the state says besides the generation when it is SET at that worker. */
+static inline uint64_t jzx__timer_set_at(const struct jzx__worker *home) {
+    return (uint64_t)home->index << JZX__TIMER_HOME_SHIFT | JZX__TIMER_SET;
 }
 
 /* False without memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The common case of setting a timer, in one piece: a one-shot with a short payload, to an actor of
- * mine that has had timers before, in the next 17 minutes. */
+/* The common cases of setting and of cancelling a timer, each in one piece: a one-shot with a short
+ * payload, to an actor of mine that has had timers before, in the next 17 minutes. */
 #ifndef JZX_ACTOR_TIMER_EASY_H
 #define JZX_ACTOR_TIMER_EASY_H
 
@@ -47,17 +47,45 @@ JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *m
         return false;
     struct jzx__timer *timer = jzx__timer_fill(timers, to, from, data, len, tag);
     timer->entry.kind = JZX__TIMER_ONCE;
-    timer->entry.home = (uint16_t)me->index;
     jzx__list_push_front(&cold->timers, &timer->link);
-    jzx_timer_id made = jzx__timer_id_of(timer);
-    /* release: pairs with the acquire of a cancel; publishes home */
-    jzx__atomic_store_release(&timer->state, made - timer->index + JZX__TIMER_SET);
+    /* relaxed: it is mine; all but the generation is 0 while it is free */
+    uint64_t generation = jzx__atomic_load_relaxed(&timer->state);
+    /* release: pairs with the acquire of a cancel */
+    jzx__atomic_store_release(&timer->state, generation | jzx__timer_set_at(me));
     jzx__wheel_set_near(&timers->wheel, &timer->entry, tick);
     if (tick * JZX__TIMER_TICK_NS < me->due_ns)
         me->due_ns = tick * JZX__TIMER_TICK_NS;
     jzx__counter_add(&me->counters.timers_set, 1);
     if (id != NULL)
-        *id = made;
+        *id = generation | timer->index;
+    return true;
+}
+
+/* False if it is not the common case: then nothing has happened. What is SET here stays here until
+ * this thread takes it away: so the record may be read before the exchange that decides. */
+JZX_INLINE bool jzx__timer_cancel_easy(struct jzx_loop *loop, struct jzx__worker *me,
+                                       jzx_timer_id id) {
+    uint64_t generation = id & ~(uint64_t)UINT32_MAX;
+    uint64_t stale = generation + JZX__TIMER_GENERATION_ONE;
+    struct jzx__timer *timer = jzx__timer_at(&loop->timer_pool, (uint32_t)id);
+    if (timer == NULL || me == NULL || stale == 0)
+        return false;
+    uint64_t set = generation | jzx__timer_set_at(me);
+    /* acquire: pairs with the release that set it (H1) */
+    if (jzx__atomic_load_acquire(&timer->state) != set)
+        return false;
+    struct jzx__timers *timers = jzx__timers_of(me);
+    struct jzx__actor *actor = jzx__table_slot(&loop->table, timer->target);
+    if (!jzx__timer_may_list(me, actor) || timer->entry.place != JZX__WHEEL_IN_SLOT ||
+        timer->entry.kind != JZX__TIMER_ONCE || !jzx__timer_cache_has_room(&timers->cache))
+        return false;
+    /* acquire, release: pairs with itself in other hands; cancelled and free in one (H2) */
+    if (!jzx__atomic_cas_acq_rel(&timer->state, &set, stale))
+        return false;
+    jzx__wheel_remove_near(&timers->wheel, &timer->entry);
+    jzx__list_remove(&timer->link);
+    jzx__counter_add(&me->counters.timers_ended, 1);
+    jzx__timer_free_easy(&timers->cache, timer);
     return true;
 }
 

@@ -53,8 +53,7 @@ struct jzx__wheel_entry {
     };
     int32_t ahead; /* in lines: where one may be that is taken out soon after it. A hint */
     uint8_t place; /* enum jzx__wheel_place */
-    uint8_t kind;  /* its owner's, as what follows: the wheel does not look */
-    uint16_t home;
+    uint8_t kind;  /* its owner's: the wheel does not look */
 };
 
 /* Slots of a level: a power of two from 2 to 2^12. */

@@ -73,7 +73,9 @@ jzx_err jzx_timer_cancel(jzx_loop *loop, jzx_timer_id timer) {
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = jzx__timer_cancel(loop, me, timer);
+    jzx_err err = JZX_LIKELY(jzx__timer_cancel_easy(loop, me, timer))
+                      ? JZX_OK
+                      : jzx__timer_cancel(loop, me, timer);
     jzx__visit_end(&visit);
     return err;
 }

@@ -15,6 +15,7 @@
 #define JZX__WHEEL_SHAPE ((struct jzx__wheel_shape){{8, 2, 2}})
 
 #include "actor/timer.c"
+#include "actor/timer_easy.h"
 #include "actor/timer_make.c"
 
 #define O(number) ((uint64_t)1 << (number))
@@ -301,6 +302,14 @@ static void cancel_guessed(void) {
     s.cancelled += jzx__timer_cancel(&s.loop, NULL, GUESSED_ID) == JZX_OK;
 }
 
+/* The actor cancels its own, as src/timer/send.c has it, and has its turn. */
+static void cancel_easily_and_run_0(void) {
+    struct jzx__worker *me = sit(0);
+    s.cancelled +=
+        jzx__timer_cancel_easy(&s.loop, me, s.id) || jzx__timer_cancel(&s.loop, me, s.id) == JZX_OK;
+    run_turns(me);
+}
+
 /* The actor cancels its own, which is on the wheel of another worker. */
 static void cancel_and_run_1(void) {
     struct jzx__worker *me = sit(1);
@@ -581,6 +590,13 @@ const struct model_scenario model_timer[] = {
      .threads = {look_and_run_0, cancel_set, cancel_set},
      .check = check_one,
      .outcomes = O(0) | O(1),
+     TIMER},
+    {.name = "timer_owner_cancels_here",
+     .about = "H2: the actor cancels and frees in one exchange, against a cancel elsewhere",
+     .setup = set_up_set,
+     .threads = {cancel_easily_and_run_0, cancel_set},
+     .check = check_one,
+     .outcomes = O(1),
      TIMER},
     {.name = "timer_owner_cancels",
      .about = "H2, H3: the actor that has moved and another thread cancel against the firing",

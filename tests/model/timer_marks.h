@@ -37,7 +37,6 @@ static inline void marks_write_all(struct jzx__timer *timer) {
     model_plain_write(&timer->link.prev);
     model_plain_write(&timer->entry);
     model_plain_write(&timer->entry.kind);
-    model_plain_write(&timer->entry.home);
 }
 
 /* ---- a record's life ---- */
@@ -98,9 +97,7 @@ static inline struct jzx__link *marks_link(struct jzx__link *link) {
     return link;
 }
 
-/* The caller has just written home. */
 static inline struct jzx__link *marks_listed(struct jzx__list *list, struct jzx__link *link) {
-    model_plain_write(&JZX_CONTAINER_OF(link, struct jzx__timer, link)->entry.home);
     model_plain_write(&link->next);
     model_plain_write(&link->prev);
     model_plain_write(&list->ring.next);
@@ -119,10 +116,8 @@ static inline struct jzx__wheel_entry *marks_due(struct jzx__wheel_entry *entry)
     return entry == NULL ? NULL : marks_entry(entry);
 }
 
-/* The caller has just read home. */
 static inline struct jzx__mpsc_node *marks_posted(struct jzx__timer *timer) {
     marks_node((void *)timer);
-    model_plain_read(&timer->entry.home);
     return (void *)timer;
 }
 
