@@ -104,7 +104,9 @@ jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void 
         return send_any(loop, to, from, data, len, tag);
     if (JZX_UNLIKELY(tag >= JZX_TAG_RESERVED))
         return send_any(loop, to, from, data, len, tag);
-    if (JZX_UNLIKELY(len > JZX_MSG_INLINE || (len != 0 && data == NULL)))
+    if (JZX_UNLIKELY(len > JZX_MSG_INLINE))
+        return send_any(loop, to, from, data, len, tag);
+    if (JZX_UNLIKELY(data == NULL) && len != 0)
         return send_any(loop, to, from, data, len, tag);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (JZX_UNLIKELY(actor == NULL))

@@ -332,7 +332,9 @@ struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
         task = jzx__runq_pop_front(&me->woken);
         me->woken_served += task != NULL;
     }
-    return JZX_LIKELY(task != NULL) ? task : pick_special(me);
+    if (JZX_LIKELY(task != NULL || me->next != NULL))
+        return task; /* what is left, heavy and low tasks, waits for the next-slot to be empty */
+    return pick_special(me);
 }
 
 /* ---- the tick ---- */
