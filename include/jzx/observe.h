@@ -50,10 +50,10 @@ typedef struct jzx_event {
                              * jzx_exit said, or "" */
 } jzx_event;
 
-/* Each callback may be NULL. They run on the worker where the event happens (STALL on a thread of
- * the loop that is no worker), and with several workers at the same time on several; the events of
- * one actor come in order. They may send, spawn and stop, and must not run, step or destroy the
- * loop. */
+/* Each callback may be NULL. They run on the worker where the event happens (STALL, and sometimes
+ * its end, on a thread of the loop that is no worker), and with several workers at the same time on
+ * several; the events of one actor come in order, but for such an end, which may be late. They may
+ * send, spawn and stop, and must not run, step or destroy the loop. */
 typedef struct jzx_observer {
     size_t size; /* sizeof(jzx_observer) */
     void (*on_actor_start)(void *ctx, jzx_actor_id id, const char *name);

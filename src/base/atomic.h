@@ -36,6 +36,9 @@
                                           memory_order_acquire)
 
 /* The same, failing only if *p was another value. */
+#define jzx__atomic_cas_strong_acq_rel(p, expected, desired)                                       \
+    atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acq_rel,      \
+                                            memory_order_acquire)
 #define jzx__atomic_cas_strong_seq_cst(p, expected, desired)                                       \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_seq_cst,      \
                                             memory_order_acquire)

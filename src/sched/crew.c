@@ -334,6 +334,7 @@ static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
     jzx__atomic_store_relaxed(&seat->in_runtime, 1u);
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         jzx__crew_sit(seat, sched->workers[i], true);
+        jzx__crew_end_report(sched->workers[i]);
         jzx__worker_drain_returns(sched->workers[i]);
         jzx__worker_flush(sched->workers[i]); /* of a pass that lost its worker */
         jzx__crew_rise(seat, sched->workers[i]);

@@ -50,7 +50,8 @@ struct jzx__seat {
     _Atomic uint32_t tag;             /* of the message in hand: for dumps and the watchdog */
     _Atomic(struct jzx__task *) task; /* whose turn it is, or NULL: likewise */
     struct jzx__mpsc_node returned;   /* link in a worker's returns, when a turn outlived it */
-    uint64_t lost_at_ns;              /* the last tick before its worker was taken away */
+    _Atomic uint64_t lost_at_ns;      /* the last tick before the watchdog took its worker away in
+                                       * a turn that was not taken back yet, else 0. Decides */
     struct jzx__seat *outer;          /* of the loop that runs around this one */
     void *cleanup; /* the layer above's: the turn of the cleanup that runs, or NULL */
     _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
@@ -76,6 +77,7 @@ static inline void jzx__seat_init(struct jzx__seat *seat, struct jzx__worker *wo
     /* relaxed: as above */
     jzx__atomic_store_relaxed(&seat->tag, 0u);
     jzx__atomic_store_relaxed(&seat->task, NULL);
+    jzx__atomic_store_relaxed(&seat->lost_at_ns, (uint64_t)0);
     seat->outer = jzx__seat_of_thread;
     jzx__seat_of_thread = seat;
 }

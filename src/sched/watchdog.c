@@ -184,23 +184,21 @@ static void give(struct jzx__sched *sched, struct jzx__thread *spare, struct jzx
     jzx__lock_release(&sched->crew.lock);
 }
 
-/* ---- noticing ---- */
+/* ---- reports ---- */
 
-/* Whose turn a worker is in, if it has not ticked since `tick`. */
-static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t tick,
-                    struct jzx__stall *stall) {
-    /* acquire: pairs with the release in the turn; the task's words may be read */
-    stall->task = jzx__atomic_load_acquire(&seat->task);
-    if (stall->task == NULL)
-        return false;
-    /* relaxed, both: a picture, confirmed below */
-    stall->id = jzx__atomic_load_relaxed(&stall->task->id);
-    stall->tag = jzx__atomic_load_relaxed(&seat->tag);
-    return tick_of(worker) == tick;
+/* Whose a worker's reported and reported_ns are. While they are the watchdog's it tells of a stall;
+ * then it leaves them open to whoever sees first that the turn went on: the worker in a tick, the
+ * watchdog at a look, or the caller of run in the end. Who claims them tells the end, and nobody
+ * else can. The worker gives them back before that, so that the watchdog need not wait for an
+ * observer. A turn that goes on without its worker leaves nothing open: its end is told when it is
+ * taken back. */
+enum { REPORT_NONE, REPORT_OPEN, REPORT_CLAIMED }; /* the watchdog's, anybody's, the worker's */
+
+static bool claim_report(struct jzx__worker *worker, uint32_t next) {
+    uint32_t open = REPORT_OPEN;
+    /* acq_rel: pairs with the release in report; what was reported may be read */
+    return jzx__atomic_cas_strong_acq_rel(&worker->report_state, &open, next);
 }
-
-/* The worker's end of a report that is not handed over: whoever comes second tells the end. */
-enum { REPORT_NONE, REPORT_TELLING, REPORT_TOLD, REPORT_ENDED };
 
 static void tell_end(struct jzx__worker *worker, const struct jzx__stall *stall,
                      uint64_t elapsed_ns) {
@@ -212,46 +210,107 @@ static void tell_end(struct jzx__worker *worker, const struct jzx__stall *stall,
     worker->sched->ops.tell_stall(worker, &end);
 }
 
-/* A report of this worker whose end nobody told, because its tick passed by. */
-static void end_last_report(struct jzx__worker *worker, uint64_t now) {
-    uint32_t told = REPORT_TOLD;
-    /* seq_cst: pairs with the exchange in stall_is_over: one of us tells the end */
-    if (jzx__atomic_cas_strong_seq_cst(&worker->report_state, &told, (uint32_t)REPORT_ENDED)) {
-        /* relaxed: only this thread writes it */
-        uint64_t tick = jzx__atomic_load_relaxed(&worker->reported_ns);
-        tell_end(worker, &worker->reported, now - tick);
-    }
-}
-
-static void tell(struct jzx__sched *sched, struct jzx__worker *worker,
-                 const struct jzx__stall *stall, uint64_t tick) {
-    end_last_report(worker, jzx__clock_now(&sched->clock));
-    jzx__counter_add(&worker->counters.stalls, 1);
-    /* relaxed: read by this thread, and by the worker after the next store */
-    jzx__atomic_store_relaxed(&worker->reported_ns, tick);
-    if (stall->handed_over) { /* its end is told when the turn is taken back */
-        sched->ops.tell_stall(worker, stall);
+/* By the watchdog, or after its end by the caller of run. */
+static void end_report(struct jzx__worker *worker, uint64_t now) {
+    if (!claim_report(worker, REPORT_NONE))
         return;
-    }
-    worker->reported = *stall;
-    /* release: pairs with the acquire in stall_is_over; publishes the report */
-    jzx__atomic_store_release(&worker->report_state, (uint32_t)REPORT_TELLING);
-    sched->ops.tell_stall(worker, stall);
-    uint32_t telling = REPORT_TELLING;
-    /* seq_cst: pairs with the exchange in stall_is_over: one of us tells the end */
-    if (!jzx__atomic_cas_strong_seq_cst(&worker->report_state, &telling, (uint32_t)REPORT_TOLD))
-        tell_end(worker, stall, jzx__clock_now(&sched->clock) - tick);
+    jzx__touch(&worker->reported);
+    tell_end(worker, &worker->reported, now - worker->reported_ns);
 }
 
-static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
+/* Tells of a turn that keeps its worker. The last report has ended, as it was of another tick. */
+static void report(struct jzx__sched *sched, struct jzx__worker *worker,
+                   const struct jzx__stall *stall, uint64_t tick) {
+    /* acquire: pairs with the release in end_own_report; the worker has read the last one */
+    if (jzx__atomic_load_acquire(&worker->report_state) != REPORT_NONE)
+        return; /* it is about to; the next look comes */
+    jzx__touch(&worker->reported);
+    worker->reported = *stall;
+    worker->reported_ns = tick;
+    jzx__counter_add(&worker->counters.stalls, 1);
+    sched->ops.tell_stall(worker, stall);
+    /* release: pairs with the claim; publishes the report */
+    jzx__atomic_store_release(&worker->report_state, (uint32_t)REPORT_OPEN);
+    if (tick_of(worker) != tick) /* else the next look sees it, if the worker does not */
+        end_report(worker, jzx__clock_now(&sched->clock));
+}
+
+/* What the turn in a seat is about, for those who may look. */
+static struct jzx__stall stall_of(const struct jzx__seat *seat, uint64_t elapsed_ns) {
+    /* relaxed, all: this thread's own, or left with the worker by its thread */
+    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
+    uint64_t id = jzx__atomic_load_relaxed(&task->id);
+    /* relaxed: as above */
+    uint32_t tag = jzx__atomic_load_relaxed(&seat->tag);
+    return (struct jzx__stall){.task = task, .id = id, .tag = tag, .elapsed_ns = elapsed_ns};
+}
+
+static bool is_same(const struct jzx__stall *a, const struct jzx__stall *b) {
+    return a->task == b->task && a->id == b->id && a->tag == b->tag;
+}
+
+/* Tells of the turn that goes on without its worker, unless it was reported before. It may be
+ * another than the one that was seen: the thread went on until it left its bracket. */
+static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
+                        struct jzx__seat *seat, const struct jzx__stall *seen) {
+    uint64_t now = jzx__clock_now(&sched->clock);
     uint64_t tick = tick_of(worker);
+    struct jzx__stall stall = stall_of(seat, now - tick);
+    /* relaxed: read by this thread, and by who gets the worker from it */
+    jzx__atomic_store_relaxed(&seat->lost_at_ns, tick);
+    if (claim_report(worker, REPORT_NONE)) {
+        jzx__touch(&worker->reported);
+        if (worker->reported_ns == tick && is_same(&worker->reported, &stall))
+            return;
+        tell_end(worker, &worker->reported, now - worker->reported_ns);
+    }
+    stall.handed_over = true;
+    stall.stack = seen->stack;
+    stall.stack_count = is_same(&stall, seen) ? seen->stack_count : 0;
+    jzx__counter_add(&worker->counters.stalls, 1);
+    sched->ops.tell_stall(worker, &stall);
+}
+
+/* The worker was taken from the seat: what its thread does without it is told before anything else
+ * can happen to the task. */
+static void hand_over(struct jzx__sched *sched, struct jzx__worker *worker, struct jzx__seat *seat,
+                      struct jzx__thread *spare, const struct jzx__stall *seen) {
+    jzx__counter_add(&worker->counters.handovers, 1);
+    /* relaxed: the thread wrote it before it left */
+    if (jzx__atomic_load_relaxed(&seat->task) != NULL)
+        report_away(sched, worker, seat, seen);
+    else /* the turn was over when the thread left */
+        end_report(worker, jzx__clock_now(&sched->clock));
+    give(sched, spare, worker);
+}
+
+/* ---- noticing ---- */
+
+/* Whose turn a worker is in, if it has not ticked since `tick`. The caller of run may have its
+ * worker back while its seat still has the turn that it did without. */
+static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t tick,
+                    struct jzx__stall *stall) {
+    /* acquire: pairs with the release in drain_returns; that turn is seen no more */
+    if (jzx__atomic_load_acquire(&seat->lost_at_ns) != 0)
+        return false;
+    /* acquire: pairs with the release in the turn; the task's words may be read */
+    stall->task = jzx__atomic_load_acquire(&seat->task);
+    if (stall->task == NULL)
+        return false;
+    /* relaxed, both: a picture, confirmed below */
+    stall->id = jzx__atomic_load_relaxed(&stall->task->id);
+    stall->tag = jzx__atomic_load_relaxed(&seat->tag);
+    return tick_of(worker) == tick;
+}
+
+static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t tick,
+                         uint64_t now) {
     struct jzx__stall stall = {.elapsed_ns = now - tick};
     /* acquire: pairs with the release in sit; threads live until the run is over */
     struct jzx__seat *seat = jzx__atomic_load_acquire(&worker->seat);
     if (seat == NULL || !observe(worker, seat, tick, &stall))
         return;
-    /* relaxed: only this thread writes it */
-    bool is_news = jzx__atomic_load_relaxed(&worker->reported_ns) != tick;
+    bool is_news = worker->reported_ns != tick;
     if (is_news) {
         struct jzx__thread *thread = JZX_CONTAINER_OF(seat, struct jzx__thread, seat);
         ask_stack(sched, thread);
@@ -261,32 +320,30 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
             return; /* the signal has ended what it waited for */
     }
     struct jzx__thread *spare = take(sched, worker, seat);
-    stall.handed_over = spare != NULL;
-    if (is_news)
-        tell(sched, worker, &stall, tick); /* before anything else can happen to the task */
-    if (spare != NULL) {
-        jzx__counter_add(&worker->counters.handovers, 1);
-        seat->lost_at_ns = tick;
-        give(sched, spare, worker);
-    }
+    if (spare != NULL)
+        hand_over(sched, worker, seat, spare, &stall);
+    else if (is_news)
+        report(sched, worker, &stall, tick);
 }
 
 /* One look at a worker. Returns when to look again, JZX_NEVER while it sleeps. */
 static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
     uint64_t patience = sched->crew.stall_after_ns;
     uint64_t tick = tick_of(worker);
-    if (jzx__parker_sleeps(&worker->parker))
+    bool sleeps = jzx__parker_sleeps(&worker->parker);
+    if (sleeps || tick != worker->reported_ns)
+        end_report(worker, now);
+    if (sleeps)
         return JZX_NEVER;
-    if (now - tick >= patience && now > tick) {
-        handle_stall(sched, worker, now);
-        return now + patience;
-    }
-    if (now > tick && now - tick >= patience / 2) {
-        /* relaxed: see the field; a lost store is made again at the next look */
-        jzx__atomic_store_relaxed(&worker->tick_left, 1u);
+    if (now <= tick || now - tick < patience / 2)
+        return tick + patience / 2;
+    /* relaxed: see the field; a lost store is made again at the next look. Also if this look comes
+     * so late that it reports: or the turn could end without a tick */
+    jzx__atomic_store_relaxed(&worker->tick_left, 1u);
+    if (now - tick < patience)
         return tick + patience;
-    }
-    return tick + patience / 2;
+    handle_stall(sched, worker, tick, now);
+    return now + patience;
 }
 
 static uint64_t look_at_all(struct jzx__sched *sched, uint64_t now) {
@@ -372,37 +429,34 @@ void jzx__watchdog_stop(struct jzx__sched *sched) {
 
 /* ---- what the worker itself says ---- */
 
-/* What the turn in a seat is about, for those who may look. */
-static struct jzx__stall stall_of(const struct jzx__seat *seat, uint64_t elapsed_ns) {
-    /* relaxed, all: this thread's own, or left with the worker by its thread */
-    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
-    uint64_t id = jzx__atomic_load_relaxed(&task->id);
-    /* relaxed: as above */
-    uint32_t tag = jzx__atomic_load_relaxed(&seat->tag);
-    return (struct jzx__stall){.task = task, .id = id, .tag = tag, .elapsed_ns = elapsed_ns};
-}
-
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
-    uint64_t now = jzx__clock_now(&me->sched->clock);
-    uint64_t elapsed = now - seat->lost_at_ns;
+    /* relaxed: written before this thread got the worker */
+    uint64_t lost_at = jzx__atomic_load_relaxed(&seat->lost_at_ns);
+    uint64_t elapsed = jzx__clock_now(&me->sched->clock) - lost_at;
     struct jzx__stall stall = stall_of(seat, elapsed);
     tell_end(me, &stall, elapsed);
 }
 
-void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t tick,
-                             uint64_t elapsed_ns, bool single) {
+void jzx__crew_end_report(struct jzx__worker *worker) {
+    end_report(worker, jzx__clock_now(&worker->sched->clock));
+}
+
+/* A report that is open is of a turn before this tick, and so over. */
+static void end_own_report(struct jzx__worker *me) {
+    if (!claim_report(me, REPORT_CLAIMED))
+        return;
+    jzx__touch(&me->reported);
+    struct jzx__stall stall = me->reported;
+    uint64_t since = me->reported_ns;
+    /* release: pairs with the acquire in report; the next one may be written */
+    jzx__atomic_store_release(&me->report_state, (uint32_t)REPORT_NONE);
+    tell_end(me, &stall, jzx__clock_now(&me->sched->clock) - since);
+}
+
+void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
+                             bool single) {
     if (me->sched->worker_count > 1) {
-        /* acquire: pairs with the release of the watchdog */
-        uint32_t state = jzx__atomic_load_acquire(&me->report_state);
-        /* relaxed: published with the state */
-        if ((state != REPORT_TELLING && state != REPORT_TOLD) ||
-            jzx__atomic_load_relaxed(&me->reported_ns) != tick)
-            return;
-        struct jzx__stall stall = me->reported;
-        /* seq_cst: pairs with the exchanges of the watchdog: one of us tells the end */
-        state = jzx__atomic_exchange_seq_cst(&me->report_state, (uint32_t)REPORT_ENDED);
-        if (state == REPORT_TOLD)
-            tell_end(me, &stall, elapsed_ns);
+        end_own_report(me);
     } else if (single && task != NULL) { /* else it may have been many messages */
         struct jzx__stall stall = stall_of(jzx__seat_of_thread, elapsed_ns);
         jzx__counter_add(&me->counters.stalls, 1);

@@ -163,8 +163,10 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
         }
         jzx__crew_end_stall(me, seat);
         me->sched->ops.take_back(me, seat);
-        /* relaxed: the thread waits until it is relieved */
+        /* relaxed: the thread waits until it is relieved. release: pairs with the acquire of the
+         * watchdog, which then sees that the task is gone */
         jzx__atomic_store_relaxed(&seat->task, NULL);
+        jzx__atomic_store_release(&seat->lost_at_ns, (uint64_t)0);
         jzx__crew_relieve(seat);
     }
 }
@@ -450,7 +452,7 @@ void jzx__worker_tick(struct jzx__worker *me) {
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
     if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
-        jzx__crew_stall_is_over(me, task, now - elapsed, elapsed, single);
+        jzx__crew_stall_is_over(me, task, elapsed, single);
     watch_turn(me, now, elapsed, single);
     me->probe_left -= me->probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)

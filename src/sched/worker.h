@@ -255,9 +255,9 @@ struct jzx__worker {
     _Atomic uint32_t timer_mail_count; /* of cancels that were sent there */
     struct jzx__parker parker;
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
-    _Atomic uint64_t reported_ns;  /* the watchdog's: the tick after which it reported a stall */
-    struct jzx__stall reported;    /* that stall; published by report_state */
-    _Atomic uint32_t report_state; /* see watchdog.c */
+    uint64_t reported_ns; /* the tick after which a stall was reported; written by the watchdog */
+    struct jzx__stall reported;    /* that stall, unless it was handed over; likewise */
+    _Atomic uint32_t report_state; /* who may use both, see watchdog.c. Decides */
 
     /* What others may take; they write its top. */
     struct jzx__deque deque;

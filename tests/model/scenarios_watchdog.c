@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* src/sched/watchdog.c, included, as its functions are its own: it takes a worker from a thread
- * (R18; scenarios 17 and 20 of the protocol), and sleeps while all workers do. */
+ * (R18; scenarios 17 and 20 of the protocol), sleeps while all workers do, and tells of each stall
+ * once and of its end once. */
 #include "scenarios.h"
 #include "workers.h"
 
@@ -21,6 +22,58 @@ static void set_up_turn(void) {
     jzx__parker_init(&workers.threads[1].parker);
     jzx__atomic_store_relaxed(&workers.threads[0].seat.task, &workers.tasks[0]);
     workers.tasks[0].place = JZX__RUNNING;
+}
+
+/* What was told of turns, and of their ends. */
+static struct told {
+    unsigned count;
+    unsigned tags; /* the sum: each was told as it was */
+} stalls, ends;
+
+static void note_stall(struct jzx__worker *worker, const struct jzx__stall *stall) {
+    struct told *told = stall->over ? &ends : &stalls;
+    MODEL_ASSERT(worker == workers.sched.workers[0]);
+    /* Task 1 was told of in the beginning, if it is there. */
+    MODEL_ASSERT(stall->task == &workers.tasks[0] || stall->over);
+    told->count++;
+    told->tags += stall->tag;
+}
+
+#define PATIENCE 10u
+
+/* Thread 0 is in a turn of task 0 since time 1, with a message of tag 1; there is no spare. */
+static void set_up_stall(void) {
+    workers_set_up(2, 2);
+    workers.sched.crew.stall_after_ns = PATIENCE;
+    workers.sched.ops.tell_stall = note_stall;
+    jzx__clock_init_manual(&workers.sched.clock, 100);
+    jzx__atomic_store_relaxed(&workers.threads[0].seat.task, &workers.tasks[0]);
+    jzx__atomic_store_relaxed(&workers.threads[0].seat.tag, 1u);
+    jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_at_ns, (uint64_t)1);
+    jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_left, 50u);
+    workers.tasks[0].place = JZX__RUNNING;
+    stalls = ends = (struct told){0};
+}
+
+static void take_back(struct jzx__worker *worker, struct jzx__seat *seat) {
+    (void)worker;
+    (void)seat;
+}
+
+/* The caller has its worker back, and has not taken back yet what it did without: a turn of task 1,
+ * which was told of. */
+static void set_up_returned(void) {
+    set_up_stall();
+    struct jzx__crew *crew = &workers.sched.crew;
+    struct jzx__seat *seat = &crew->main.seat;
+    crew->main.sched = &workers.sched;
+    workers.sched.ops.take_back = take_back;
+    jzx__atomic_store_relaxed(&seat->lost_at_ns, (uint64_t)1);
+    jzx__atomic_store_relaxed(&seat->task, &workers.tasks[1]);
+    jzx__atomic_store_relaxed(&seat->tag, 1u);
+    jzx__mpsc_push(&workers.sched.workers[0]->returns, &seat->returned);
+    jzx__crew_sit(seat, workers.sched.workers[0], true);
+    stalls = (struct told){.count = 1, .tags = 1};
 }
 
 /* Worker 0 is about to sleep; nobody else is there. */
@@ -97,7 +150,104 @@ static void wake_up(void) {
     jzx__worker_idle(me);
 }
 
+/* As the tick after a message, and the next message. */
+static void tick_at(uint64_t now) {
+    struct jzx__worker *me = workers.sched.workers[0];
+    jzx__atomic_store_relaxed(&me->tick_at_ns, now);
+    jzx__crew_stall_is_over(me, &workers.tasks[0], PATIENCE, true);
+    jzx__atomic_store_relaxed(&workers.threads[0].seat.tag, (uint32_t)now);
+}
+
+/* Two long messages, and a third that is begun. */
+static void go_on(void) {
+    tick_at(40);
+    tick_at(70);
+}
+
+/* The turn ends without a tick, and there is no more to do. */
+static void fall_asleep(void) {
+    jzx__atomic_store_relaxed(&workers.threads[0].seat.task, NULL);
+    jzx__parker_announce(&workers.sched.workers[0]->parker, JZX__SLEEPS_ON_FUTEX);
+}
+
+/* Two long messages, the worker lost in the first, in the second, or after both. */
+static void go_on_or_lose(void) {
+    struct jzx__seat *seat = &workers.threads[0].seat;
+    workers.busy = 1;
+    if (jzx__seat_enter(seat) != NULL) {
+        tick_at(40);
+        jzx__seat_leave(seat, 0);
+        if (jzx__seat_enter(seat) != NULL) {
+            jzx__atomic_store_relaxed(&seat->task, NULL);
+            workers.busy = 0;
+        }
+    }
+    jzx__seat_leave(seat, 0);
+}
+
+/* The turn is taken back, and one of task 0 begun. */
+static void begin_anew(void) {
+    struct jzx__seat *seat = &workers.sched.crew.main.seat;
+    jzx__seat_of_thread = seat;
+    jzx__worker_drain_returns(workers.sched.workers[0]);
+    jzx__atomic_store_relaxed(&seat->tag, 2u);
+    jzx__atomic_store_release(&seat->task, &workers.tasks[0]);
+}
+
+static void look_once(uint64_t now) {
+    struct jzx__worker *worker = workers.sched.workers[0];
+    unsigned before = stalls.count;
+    look_at(&workers.sched, worker, now);
+    /* Whoever is reported ticks when it returns, also if this was the first look at it. */
+    MODEL_ASSERT(stalls.count == before || jzx__atomic_load_relaxed(&worker->tick_left) == 1);
+}
+
+static void look_twice(void) {
+    look_once(20);
+    look_once(60);
+}
+
+/* A spare is there at the second look only. */
+static void look_and_relieve(void) {
+    struct jzx__crew *crew = &workers.sched.crew;
+    look_once(20);
+    crew->can_take = true;
+    crew->spares = &workers.threads[2];
+    workers.threads[2].sched = &workers.sched;
+    jzx__parker_init(&workers.threads[2].parker);
+    look_once(60);
+}
+
 /* ---- at the end ---- */
+
+static void check_ends(void) {
+    MODEL_ASSERT(ends.count == stalls.count);
+    MODEL_ASSERT(ends.tags == stalls.tags);
+}
+
+/* The end of the run tells what is left. */
+static void check_reported(void) {
+    jzx__crew_end_report(workers.sched.workers[0]);
+    check_ends();
+    model_outcome(stalls.count);
+}
+
+/* While the worker sleeps the next look tells it. */
+static void check_asleep(void) {
+    MODEL_ASSERT(look_at(&workers.sched, workers.sched.workers[0], 80) == JZX_NEVER);
+    check_ends();
+    model_outcome(stalls.count);
+}
+
+/* As the worker does that takes the turn back. */
+static void check_relieved(void) {
+    struct jzx__seat *seat = &workers.threads[0].seat;
+    bool is_taken = jzx__atomic_load_relaxed(&seat->worker) == NULL;
+    MODEL_ASSERT(is_taken || workers.busy == 0);
+    if (workers.busy != 0)
+        jzx__crew_end_stall(workers.sched.workers[0], seat);
+    check_reported();
+}
 
 /* Taken or not; and lost in the turn or not. */
 static void check_taken(void) {
@@ -123,6 +273,38 @@ const struct model_scenario model_watchdog[] = {
      .about = "16: the run ends while the watchdog falls asleep",
      .setup = set_up_asleep,
      .threads = {rest_once, end_run},
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_reports",
+     .about = "stalls are told of while the turns go on: each has one end",
+     .setup = set_up_stall,
+     .threads = {go_on, look_twice},
+     .check = check_reported,
+     .outcomes = O(0) | O(1) | O(2),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_reports_sleeper",
+     .about = "a turn that was told of ends without a tick, and its worker sleeps",
+     .setup = set_up_stall,
+     .threads = {fall_asleep, look_twice},
+     .check = check_asleep,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_reports_and_takes",
+     .about = "the worker of a turn that was told of is taken, perhaps in the next turn",
+     .setup = set_up_stall,
+     .threads = {go_on_or_lose, look_and_relieve},
+     .check = check_relieved,
+     .outcomes = O(0) | O(1) | O(2),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_reports_returned",
+     .about = "a turn that was told of and is over is taken back by the caller itself",
+     .setup = set_up_returned,
+     .threads = {begin_anew, look_twice},
+     .check = check_reported,
+     .outcomes = O(1) | O(2),
      .bounds = {.preemptions = 4, .stale = 4},
      WORKERS},
 };

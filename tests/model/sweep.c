@@ -83,6 +83,9 @@ static const struct unneeded list[] = {
      "leave comes after it, in the total order"},
     {"begin_take/store/worker", MODEL_RELEASE, false, "the membarrier orders it"},
     {"nobody_needs_me/load/worker", MODEL_ACQUIRE, false, "the membarrier orders it"},
+    {"claim_report/cas/report_state", MODEL_ACQUIRE, false,
+     "a claim passes nothing on: the report is given back by a store"},
+    {"claim_report/cas/report_state", MODEL_RELAXED, true, "the value is not used"},
     /* timer.c */
     {"change_phase/cas/state", MODEL_RELEASE, false,
      "a record changes hands by an inbox or by timer_mail; a cancel brings nothing but its bit"},
@@ -139,7 +142,10 @@ static const struct unneeded list[] = {
     {"nothing_came/load/stop", MODEL_ACQUIRE, false, "no scenario: jzx_loop_stop"},
     {"jzx__sched_is_done/load/holds", MODEL_ACQUIRE, false, "no scenario: jzx_loop_release"},
     {"jzx__crew_sit/store/seat", MODEL_RELAXED, false,
-     "no scenario: a dump, and a stall that is only told of"},
+     "no scenario: a dump, and a stall that is told of while the worker changes its thread"},
+    {"handle_stall/load/seat", MODEL_RELAXED, false, "as above"},
+    {"observe/load/task", MODEL_RELAXED, false,
+     "no scenario: a stall that is told of while its task is new"},
 };
 
 /* Which scenarios meet which sites. */

@@ -50,6 +50,8 @@
     MODEL_DO_CAS(p, expected, desired, MODEL_ACQ_REL, MODEL_ACQUIRE, true, MODEL_HERE(p))
 #define jzx__atomic_cas_seq_cst(p, expected, desired)                                              \
     MODEL_DO_CAS(p, expected, desired, MODEL_SEQ_CST, MODEL_ACQUIRE, true, MODEL_HERE(p))
+#define jzx__atomic_cas_strong_acq_rel(p, expected, desired)                                       \
+    MODEL_DO_CAS(p, expected, desired, MODEL_ACQ_REL, MODEL_ACQUIRE, false, MODEL_HERE(p))
 #define jzx__atomic_cas_strong_seq_cst(p, expected, desired)                                       \
     MODEL_DO_CAS(p, expected, desired, MODEL_SEQ_CST, MODEL_ACQUIRE, false, MODEL_HERE(p))
 
