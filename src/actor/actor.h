@@ -16,6 +16,7 @@ struct jzx__asks;
 struct jzx__member;
 struct jzx__message;
 struct jzx__timer;
+struct jzx__timer_list;
 struct jzx_loop;
 
 /* Requests in the low byte of the task's state word; the strongest wins. */
@@ -53,8 +54,8 @@ struct jzx__cold {
     struct jzx__node *stash_last;
     uint32_t stash_count;
     uint32_t stash_cap;
-    struct jzx__list timers;           /* see timer.h */
-    struct jzx__list keyed;            /* those with a key, and the receive timeout */
+    struct jzx__timer_list *timers;    /* see timer_list.h; NULL: none */
+    struct jzx__timer_list *keyed;     /* those with a key, and the receive timeout */
     struct jzx__timer *receive;        /* the receive timeout, or NULL */
     uint64_t heard_ns;                 /* when the last message that counts for it was handled */
     bool hears;                        /* one that counts is being handled */

@@ -11,6 +11,7 @@
 #include "actor/contain.h"
 #include "actor/mailbox.h"
 #include "actor/memory.h"
+#include "actor/timer_list.h"
 
 #include "base/log.h"
 
@@ -83,7 +84,7 @@ static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct 
 }
 
 static bool has_timers(const struct jzx__cold *cold) {
-    return !jzx__list_is_empty(&cold->timers) || !jzx__list_is_empty(&cold->keyed);
+    return !jzx__timer_list_is_empty(cold->timers) || !jzx__timer_list_is_empty(cold->keyed);
 }
 
 /* Dead letters: the stash, the private list, then what the inbox held. */
@@ -206,6 +207,7 @@ static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor
         free_notes(me, cold);
         struct jzx__watch *supervisor = jzx__watches_fire(me, cold, ending);
         jzx__asks_release(jzx__loop_of(me), cold);
+        jzx__timers_release(jzx__loop_of(me), me, cold);
         jzx__memory_release(cold);
         jzx__actor_set_cold(actor, NULL);
         jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);

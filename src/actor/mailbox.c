@@ -267,7 +267,7 @@ static void note_crossing(struct jzx__worker *me, struct jzx__actor *target) {
 static void add_hint(struct jzx__worker *me, struct jzx__actor *actor,
                      struct jzx__message *message) {
     const struct jzx__node *hint = jzx__worker_trail(me, &actor->task, &message->node);
-    if (hint != NULL && message->node.flags == 0 &&
+    if (hint != NULL && jzx__node_is_plain(&message->node) &&
         sizeof *message + message->len <= JZX__NODE_HINT_AT)
         jzx__node_set_hint(&message->node, hint);
 }

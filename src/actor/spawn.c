@@ -32,8 +32,6 @@ struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me
     struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
     if (cold != NULL) {
         memset(cold, 0, offsetof(struct jzx__cold, name));
-        jzx__list_init(&cold->timers);
-        jzx__list_init(&cold->keyed);
         jzx__list_init(&cold->watchers);
         jzx__list_init(&cold->watches);
         jzx__name_write(cold, "");

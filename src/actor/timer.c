@@ -3,6 +3,7 @@
 #include "actor/timer.h"
 
 #include "actor/mailbox.h"
+#include "actor/timer_list.h"
 
 /* Cancelled timers that wait for their home before it is woken to free them. */
 #define CANCELLED_MAX 256u
@@ -16,15 +17,11 @@
 /* ---- small things ---- */
 
 static struct jzx__timer *timer_of_entry(struct jzx__wheel_entry *entry) {
-    return JZX_CONTAINER_OF(entry, struct jzx__timer, entry);
+    return JZX_CONTAINER_OF(entry, struct jzx__timer, wait.entry);
 }
 
 static struct jzx__timer *timer_of_block(struct jzx__message *message) {
     return (void *)message;
-}
-
-static struct jzx__timer *timer_of_link(struct jzx__link *link) {
-    return JZX_CONTAINER_OF(link, struct jzx__timer, link);
 }
 
 static uint64_t state_of(const struct jzx__timer *timer) {
@@ -63,9 +60,15 @@ static struct jzx__actor *actor_of(const struct jzx_loop *loop, const struct jzx
     return jzx__table_slot(&loop->table, timer->target);
 }
 
-/* True if that actor is the one that the timer is for. */
+/* True if that actor is the one that the timer, a message now, is for. */
 static bool is_target(const struct jzx__actor *actor, struct jzx__timer *timer) {
     return jzx_id_generation(jzx__actor_id(actor)) == jzx__timer_block(timer)->node.generation;
+}
+
+/* True if its actor lives, and on this worker. */
+static bool is_here(struct jzx__worker *me, struct jzx__timer *timer) {
+    struct jzx__actor *actor = me == NULL ? NULL : actor_of(jzx__loop_of(me), timer);
+    return actor != NULL && jzx__worker_owns(me, &actor->task) && is_target(actor, timer);
 }
 
 static uint64_t ns_of_tick(uint64_t tick) {
@@ -102,9 +105,20 @@ static void catch_up(struct jzx__worker *me) {
 /* One that comes after its time fires at the next look. */
 static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t tick) {
     jzx__wheel_set(&jzx__timers_of(me)->wheel, entry, tick);
-    uint64_t due_ns = ns_of_tick(entry->deadline);
+    uint64_t due_ns = ns_of_tick(tick);
     if (due_ns < me->due_ns)
         me->due_ns = due_ns;
+}
+
+/* A message goes onto the wheel of this worker, unless it was cancelled: then nothing happens. The
+ * form changes before the phase: a cancel elsewhere writes into that of an entry. */
+static bool set_here(struct jzx__worker *me, struct jzx__timer *timer, enum jzx__timer_phase from,
+                     uint64_t tick) {
+    jzx__timer_to_wait(timer);
+    if (!change_phase(timer, from, jzx__timer_set_at(me)))
+        return false;
+    arm(me, &timer->wait.entry, tick);
+    return true;
 }
 
 /* ---- ending ---- */
@@ -115,19 +129,23 @@ static void end_timer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
     jzx__timer_unmake(loop, me, timer);
 }
 
-/* Of an actor of mine. */
-static void unlist(struct jzx_loop *loop, struct jzx__timer *timer) {
-    jzx__list_remove(&timer->link);
-    if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE)) {
-        struct jzx__cold *cold = jzx__actor_cold(actor_of(loop, timer));
-        if (cold->receive == timer)
-            cold->receive = NULL;
-    }
+static bool is_keyed(const struct jzx__timer *timer) {
+    return (jzx__timer_kind(timer) & JZX__TIMER_KEYED) != 0;
 }
 
-static void end_listed(struct jzx__worker *me, struct jzx__timer *timer) {
-    unlist(jzx__loop_of(me), timer);
-    end_timer(jzx__loop_of(me), me, timer);
+/* Of an actor of mine. */
+static void unlist(struct jzx_loop *loop, struct jzx__timer *timer) {
+    struct jzx__cold *cold = jzx__actor_cold(actor_of(loop, timer));
+    jzx__timer_list_remove(is_keyed(timer) ? cold->keyed : cold->timers, timer);
+    if (cold->receive == timer)
+        cold->receive = NULL;
+}
+
+/* The same for one that is listed still, if it is, at an actor of mine. */
+static void end_listed(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
+    if ((state_of(timer) & JZX__TIMER_ORPHAN) == 0)
+        unlist(loop, timer);
+    end_timer(loop, me, timer);
 }
 
 /* It cannot be brought to its actor (H3). */
@@ -138,6 +156,8 @@ static void bounce(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__ti
 
 /* Its list does not know it any more (H3). */
 static void orphan(struct jzx__worker *me, struct jzx__timer *timer) {
+    if (state_of(timer) & JZX__TIMER_ORPHAN)
+        return; /* H6 */
     unlist(jzx__loop_of(me), timer);
     if (set_bits(timer, JZX__TIMER_ORPHAN) & JZX__TIMER_BOUNCED)
         end_timer(jzx__loop_of(me), me, timer);
@@ -147,8 +167,27 @@ static void orphan(struct jzx__worker *me, struct jzx__timer *timer) {
 
 /* phase: with its home if that is SET. */
 static uint64_t state_in(const struct jzx__timer *timer, uint64_t phase) {
-    uint64_t repeats = jzx__timer_mode(timer) == JZX__TIMER_ONCE ? 0 : JZX__TIMER_REPEATS;
-    return (jzx__timer_id_of(timer) & ~(uint64_t)UINT32_MAX) | repeats | phase;
+    /* relaxed: it is this thread's own as yet */
+    return jzx__atomic_load_relaxed(&timer->state) | phase;
+}
+
+/* Of one that is not SET yet: its tick; and a cold record for an actor without one, which then has
+ * the tick. */
+static void set_transit(struct jzx__timer *timer, struct jzx__cold *spare) {
+    if (spare == NULL)
+        return;
+    spare->heard_ns = jzx__timer_tick_of(timer);
+    timer->transit = (uintptr_t)spare;
+}
+
+/* The other way round. */
+static struct jzx__cold *take_spare(struct jzx__timer *timer) {
+    if (timer->transit & 1)
+        return NULL;
+    struct jzx__cold *spare = (void *)(uintptr_t)timer->transit;
+    jzx__timer_set_tick(timer, spare->heard_ns);
+    spare->heard_ns = 0;
+    return spare;
 }
 
 /* A receive timeout replaces the one before, and looks at every message from now on. */
@@ -159,29 +198,34 @@ static void list_idle(struct jzx__worker *me, struct jzx__actor *actor, struct j
     cold->heard_ns = now_of(me);
     actor->task.care |= JZX__CARE_HEAD;
     if (before != NULL)
-        jzx__timer_cancel_listed(jzx__loop_of(me), me, before);
+        jzx__timer_cancel_listed(jzx__loop_of(me), me, before, cold->keyed->places[before->number]);
 }
 
-static void list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+/* False without memory for a longer list. */
+static bool list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    bool keyed = (timer->entry.kind & JZX__TIMER_KEYED) != 0;
-    jzx__list_push_front(keyed ? &cold->keyed : &cold->timers, &timer->link);
+    struct jzx__timer_list **list = is_keyed(timer) ? &cold->keyed : &cold->timers;
+    if (!jzx__timer_list_reserve(jzx__loop_of(me), me, list))
+        return false;
+    jzx__timer_list_add(*list, timer);
     if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE))
         list_idle(me, actor, cold, timer);
+    return true;
 }
 
 /* On the owner's thread. */
 static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
                            struct jzx__timer *timer) {
+    uint64_t tick = jzx__timer_tick_of(timer);
     if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
         return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-    if (jzx__cold_ensure(jzx__loop_of(me), me, actor) == NULL)
+    if (jzx__cold_ensure(jzx__loop_of(me), me, actor) == NULL || !list(me, actor, timer))
         return JZX_ERR_NO_MEMORY;
-    list(me, actor, timer);
+    jzx__timer_to_wait(timer);
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, state_in(timer, jzx__timer_set_at(me)));
     catch_up(me);
-    arm(me, &timer->entry, timer->entry.deadline);
+    arm(me, &timer->wait.entry, tick);
     return JZX_OK;
 }
 
@@ -194,13 +238,14 @@ static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me, const struc
         if (spare == NULL)
             return false;
     }
-    timer->entry.link.next = (void *)spare;
+    set_transit(timer, spare);
     return true;
 }
 
 static void drop_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
-    if (timer->entry.link.next != NULL)
-        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, (void *)timer->entry.link.next);
+    struct jzx__cold *spare = take_spare(timer);
+    if (spare != NULL)
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, spare);
 }
 
 /* By way of the actor's inbox, to its owner. False if that is closed. */
@@ -246,7 +291,7 @@ static jzx_err launch_there(struct jzx_loop *loop, struct jzx__worker *me, struc
 jzx_err jzx__timer_launch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer,
                           jzx_timer_id *id) {
     jzx_actor_id to = jzx_make_id(jzx__timer_block(timer)->node.generation, timer->target);
-    jzx_timer_id made = jzx__timer_id_of(timer);
+    jzx_timer_id made = jzx__timer_id_of(timer, timer->number);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     jzx_err err;
     if (JZX_UNLIKELY(actor == NULL))
@@ -289,19 +334,19 @@ static struct jzx__node *reversed(struct jzx__node *node) {
 
 /* It was set by another thread. */
 static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
-    struct jzx__cold *spare = (void *)timer->entry.link.next;
-    if (spare == NULL || !jzx__actor_give_cold(actor, spare))
-        drop_spare(jzx__loop_of(me), me, timer);
-    uint64_t tick = timer->entry.deadline;
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__cold *spare = take_spare(timer);
+    uint64_t tick = jzx__timer_tick_of(timer);
+    if (spare != NULL && !jzx__actor_give_cold(actor, spare))
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, spare);
     if (state_of(timer) & JZX__TIMER_CANCELLED) { /* it must not replace a receive timeout */
-        end_timer(jzx__loop_of(me), me, timer);
+        end_timer(loop, me, timer);
         return;
     }
-    list(me, actor, timer);
-    if (change_phase(timer, JZX__TIMER_TRANSIT, jzx__timer_set_at(me)))
-        arm(me, &timer->entry, tick);
-    else
-        end_listed(me, timer);
+    if (!list(me, actor, timer))
+        set_bits(timer, JZX__TIMER_ORPHAN); /* H6 */
+    if (!set_here(me, timer, JZX__TIMER_TRANSIT, tick))
+        end_listed(jzx__loop_of(me), me, timer);
 }
 
 bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
@@ -317,7 +362,7 @@ bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jz
     else if (phase == JZX__TIMER_TRANSIT)
         accept(me, actor, timer);
     else
-        end_listed(me, timer); /* its home has taken it off the wheel */
+        end_listed(jzx__loop_of(me), me, timer); /* its home has taken it off the wheel */
     return false;
 }
 
@@ -344,7 +389,6 @@ bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
         jzx__timer_unmake(loop, NULL, timer);
         return false;
     }
-    timer->entry.link.next = NULL; /* no spare */
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_TRANSIT));
     struct jzx__node *node = &jzx__timer_block(timer)->node;
@@ -352,22 +396,6 @@ bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
     turn->requested = node;
     jzx__loop_count(loop, (struct jzx__worker *)NULL, timers_set);
     return true;
-}
-
-jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
-                         const struct jzx__timer_spec *spec, jzx_timer_id *id) {
-    struct jzx_loop *loop = turn->ctx.loop;
-    struct jzx__timer *timer = jzx__timer_make(loop, me, spec);
-    if (timer == NULL)
-        return JZX_ERR_NO_MEMORY;
-    if (me != NULL)
-        return jzx__timer_launch(loop, me, timer, id);
-    jzx_timer_id made = jzx__timer_id_of(timer);
-    if (!jzx__timer_request(turn, timer))
-        return JZX_ERR_NO_MEMORY;
-    if (id != NULL)
-        *id = made;
-    return JZX_OK;
 }
 
 void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn) {
@@ -394,25 +422,25 @@ static void pop(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__me
 
 /* A receive timeout whose actor has heard something meanwhile: true, and it waits again. */
 static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
-                           struct jzx__timer *timer) {
-    struct jzx__timer_more *more = jzx__timer_more(timer);
-    uint64_t due_ns = jzx__timer_add(jzx__actor_cold(actor)->heard_ns, more->period_ns);
+                           struct jzx__timer *timer, struct jzx__message *message) {
+    uint64_t due_ns = jzx__timer_add(jzx__actor_cold(actor)->heard_ns, jzx__timer_period(timer));
     if (due_ns <= now_of(me))
         return false;
-    more->due_ns = due_ns;
-    if (!change_phase(timer, JZX__TIMER_QUEUED, jzx__timer_set_at(me)))
-        return false; /* cancelled */
-    arm(me, &timer->entry, jzx__timer_tick(due_ns));
+    struct jzx__timer_extra *extra = jzx__timer_extra(timer);
+    if (extra != NULL)
+        extra->due_ns = due_ns;
+    pop(me, actor, message);
+    if (!set_here(me, timer, JZX__TIMER_QUEUED, jzx__timer_tick(due_ns)))
+        end_listed(jzx__loop_of(me), me, timer); /* cancelled */
     return true;
 }
 
-/* The message stands for all firings up to now, its own and those that were missed. Off the
- * wheel the deadline is not needed: it counts the latter. */
+/* The message stands for all firings up to now, its own and those that were missed. */
 static void count_missed(struct jzx__worker *me, struct jzx__timer *timer) {
-    struct jzx__timer_more *more = jzx__timer_more(timer);
-    uint64_t count = (now_of(me) - more->due_ns) / more->period_ns;
-    more->due_ns += count * more->period_ns;
-    timer->entry.deadline += count;
+    struct jzx__timer_extra *extra = jzx__timer_extra(timer);
+    uint64_t count = (now_of(me) - extra->due_ns) / extra->period_ns;
+    extra->due_ns += count * extra->period_ns;
+    extra->missed += count;
 }
 
 bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
@@ -422,51 +450,47 @@ bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
     if (phase_of(state) == JZX__TIMER_HANDLED)
         return true; /* it was looked at before */
     jzx__actor_cold(actor)->looks--;
-    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, actor, timer)) {
-        pop(me, actor, message);
+    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, actor, timer, message))
         return false;
-    }
     if (jzx__timer_mode(timer) == JZX__TIMER_RATE)
         count_missed(me, timer);
     if (change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_HANDLED))
         return true;
     pop(me, actor, message);
-    end_listed(me, timer);
+    end_listed(jzx__loop_of(me), me, timer);
     return false;
 }
 
 uint64_t jzx__timer_missed(struct jzx__message *message) {
     if (!jzx__message_is_timer(message))
         return 0;
-    struct jzx__timer *timer = jzx__timer_of(message);
-    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? timer->entry.deadline : 0;
+    const struct jzx__timer *timer = jzx__timer_of(message);
+    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? jzx__timer_extra(timer)->missed : 0;
 }
 
 /* Its message was handled: sets it again, at the worker that its actor has now. */
 static void repeat(struct jzx__worker *me, struct jzx__timer *timer) {
-    struct jzx__timer_more *more = jzx__timer_more(timer);
+    struct jzx__timer_extra *extra = jzx__timer_extra(timer);
     uint64_t now = now_of(me);
     bool rate = jzx__timer_mode(timer) == JZX__TIMER_RATE;
-    uint64_t passed = rate ? (now - more->due_ns) % more->period_ns : 0;
-    uint64_t due_ns = jzx__timer_add(now, more->period_ns - passed);
-    if (!rate)
-        more->due_ns = due_ns;
-    if (change_phase(timer, JZX__TIMER_HANDLED, jzx__timer_set_at(me)))
-        arm(me, &timer->entry, jzx__timer_tick(due_ns));
-    else
-        end_listed(me, timer);
+    uint64_t period_ns = jzx__timer_period(timer);
+    uint64_t passed = rate ? (now - extra->due_ns) % period_ns : 0;
+    uint64_t due_ns = jzx__timer_add(now, period_ns - passed);
+    if (!rate && extra != NULL)
+        extra->due_ns = due_ns;
+    if (!set_here(me, timer, JZX__TIMER_HANDLED, jzx__timer_tick(due_ns)))
+        end_listed(jzx__loop_of(me), me, timer);
 }
 
 void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
                         struct jzx__message *message) {
     struct jzx__timer *timer = jzx__timer_of(message);
     uint64_t state = state_of(timer);
-    if (state & JZX__TIMER_ORPHAN)
-        end_timer(loop, me, timer);
-    else if ((state & JZX__TIMER_REPEATS) && phase_of(state) == JZX__TIMER_HANDLED)
+    bool repeats = (state & JZX__TIMER_REPEATS) && phase_of(state) == JZX__TIMER_HANDLED;
+    if (repeats && ((state & JZX__TIMER_ORPHAN) == 0 || is_here(me, timer)))
         repeat(me, timer);
     else
-        end_listed(me, timer);
+        end_listed(loop, me, timer);
 }
 
 void jzx__timer_stash(struct jzx__message *message) {
@@ -480,17 +504,22 @@ void jzx__timer_stash(struct jzx__message *message) {
 
 bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message) {
     struct jzx__timer *timer = jzx__timer_of(message);
+    struct jzx__timer_extra *extra = jzx__timer_extra(timer);
     if (jzx__timer_mode(timer) != JZX__TIMER_ONCE)
         return false;
-    jzx__list_remove(&timer->link);
+    if ((state_of(timer) & JZX__TIMER_ORPHAN) == 0)
+        unlist(loop, timer);
     message->node.flags &= (uint8_t)~JZX__MSG_TIMER;
     jzx__loop_count(loop, me, timers_ended);
-    if (timer->entry.kind & JZX__TIMER_BODY) {
-        timer->entry.kind &= (uint8_t)~JZX__TIMER_BODY;
+    if (extra != NULL && extra->body != NULL) {
+        extra->body = NULL;
         jzx__timer_unmake(loop, me, timer);
-    } else if (!jzx__timer_make_stale(timer)) {
-        message->node.size_class = JZX__MSG_RETIRED;
+        return true;
     }
+    if (extra != NULL)
+        jzx__sched_free(&loop->sched, me, JZX__TIMER_EXTRA_CLASS, extra);
+    if (!jzx__timer_make_stale(timer))
+        message->node.size_class = JZX__MSG_RETIRED;
     return true;
 }
 
@@ -501,13 +530,43 @@ void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* ---- firing ---- */
 
+/* What the wheel could not hold for so long (jzx__wheel_set) goes back. */
+static bool comes_out_early(struct jzx__worker *me, struct jzx__timer *timer,
+                            const struct jzx__timer_extra *extra) {
+    bool rate = jzx__timer_mode(timer) == JZX__TIMER_RATE;
+    uint64_t due_ns = rate ? jzx__timer_add(extra->due_ns, extra->period_ns) : extra->due_ns;
+    if (jzx__timer_tick(due_ns) <= jzx__timers_of(me)->wheel.now)
+        return false;
+    arm(me, &timer->wait.entry, jzx__timer_tick(due_ns));
+    return true;
+}
+
+/* Of many timers the place in the list is not in the cache when its message is handled. */
+static void fetch_place(const struct jzx__worker *me, struct jzx__actor *actor,
+                        const struct jzx__timer *timer) {
+    if (!jzx__timer_may_list(me, actor) || jzx__actor_cold(actor) == NULL)
+        return;
+    const struct jzx__timer_list *list = jzx__actor_cold(actor)->timers;
+    if (list == NULL || timer->number >= list->count)
+        return;
+    const uint32_t *place = &list->places[timer->number];
+    __builtin_prefetch(place, 1);
+}
+
 static void fire(struct jzx__worker *me, struct jzx__timer *timer) {
     struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__actor *actor = actor_of(loop, timer);
+    struct jzx__timer_extra *extra = jzx__timer_extra(timer);
     struct jzx__message *message = jzx__timer_carrier(timer);
-    timer->entry.deadline = UINT64_MAX; /* its own firing makes that 0 missed */
+    if (extra != NULL && comes_out_early(me, timer, extra))
+        return;
     if (!change_phase(timer, JZX__TIMER_SET, JZX__TIMER_QUEUED))
         return; /* who has cancelled it has sent it to `timer_mail` */
-    if (jzx__mailbox_deliver(loop, me, actor_of(loop, timer), message) == JZX_OK)
+    jzx__timer_to_message(timer);
+    if (extra != NULL)
+        extra->missed = UINT64_MAX; /* its own firing makes that 0 */
+    fetch_place(me, actor, timer);
+    if (jzx__mailbox_deliver(loop, me, actor, message) == JZX_OK)
         jzx__counter_add(&me->counters.timers_fired, 1);
     else
         bounce(loop, me, timer);
@@ -528,8 +587,8 @@ static void pass_on(struct jzx__worker *me, struct jzx__actor *actor, struct jzx
 /* Cancelled on another thread, or by an actor that has moved away. */
 static void undo(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    if (jzx__wheel_is_set(&timer->entry))
-        jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->entry);
+    jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->wait.entry);
+    jzx__timer_to_message(timer); /* its sender is of no interest any more, and not known */
     if (state_of(timer) & JZX__TIMER_ORPHAN)
         end_timer(loop, me, timer);
     else if (jzx__worker_owns(me, &actor->task) && is_target(actor, timer))
@@ -538,12 +597,17 @@ static void undo(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__t
         bounce(loop, me, timer);
 }
 
+/* The link is the first word of a message, and another one of an entry: a record is one line. */
+static struct jzx__timer *timer_of_mail(struct jzx__mpsc_node *node) {
+    return (void *)((uintptr_t)node & ~(uintptr_t)(sizeof(struct jzx__timer) - 1));
+}
+
 bool jzx__timers_take_mail(struct jzx__worker *me) {
     if (jzx__mpsc_is_empty(&me->timer_mail))
         return false;
     struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->timer_mail);
     while (node != NULL) {
-        struct jzx__timer *timer = (void *)node; /* the link is the first word of the record */
+        struct jzx__timer *timer = timer_of_mail(node);
         struct jzx__actor *actor = actor_of(jzx__loop_of(me), timer);
         node = node->next;
         if (phase_of(state_of(timer)) == JZX__TIMER_TRANSIT)
@@ -564,17 +628,11 @@ static uint32_t take_due(struct jzx__worker *me, uint64_t tick, struct jzx__time
     uint32_t count = 0;
     while (count < FIRE_BATCH && (entry = jzx__wheel_pop(wheel, tick)) != NULL) {
         __builtin_prefetch(wheel->due.ring.next, 1);
-        if (JZX_UNLIKELY((entry->kind & JZX__TIMER_MODE) == JZX__TIMER_WAITER)) {
+        if (JZX_UNLIKELY(jzx__wheel_spare(entry) == JZX__TIMER_WAITER)) {
             *waiter = JZX_CONTAINER_OF(entry, struct jzx__waiter, entry);
             break;
         }
-        struct jzx__timer *timer = timer_of_entry(entry);
-        __builtin_prefetch(timer->block, 1);
-        if (jzx__timer_may_list(me, actor_of(jzx__loop_of(me), timer))) {
-            __builtin_prefetch(timer->link.next, 1);
-            __builtin_prefetch(timer->link.prev, 1);
-        }
-        batch[count++] = timer;
+        batch[count++] = timer_of_entry(entry);
     }
     return count;
 }
@@ -613,7 +671,7 @@ void jzx__timers_run(struct jzx__worker *me) {
 /* ---- cancelling ---- */
 
 static void post(struct jzx__worker *home, struct jzx__timer *timer) {
-    jzx__mpsc_push(&home->timer_mail, (void *)timer);
+    jzx__mpsc_push(&home->timer_mail, &timer->mail);
     /* relaxed: a count. The record is not ours any more */
     if (jzx__atomic_add_relaxed(&home->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
         jzx__parker_wake(&home->parker);
@@ -627,8 +685,8 @@ static void take_off(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
     struct jzx__actor *actor = actor_of(loop, timer);
     if (me != NULL && jzx__timer_may_list(me, actor)) {
         if (home == me) {
-            jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->entry);
-            end_listed(me, timer);
+            jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->wait.entry);
+            end_listed(loop, me, timer);
             return;
         }
         orphan(me, timer);
@@ -662,18 +720,20 @@ bool jzx__timer_is_active(const struct jzx__timer *timer) {
 }
 
 bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
-                              struct jzx__timer *timer) {
-    return jzx__timer_cancel(loop, me, jzx__timer_id_of(timer)) == JZX_OK;
+                              struct jzx__timer *timer, uint32_t index) {
+    return jzx__timer_cancel(loop, me, jzx__timer_id_of(timer, index)) == JZX_OK;
 }
 
 /* ---- the end of an actor ---- */
 
-static void cancel_list(struct jzx__worker *me, struct jzx__list *timers) {
-    struct jzx__link *link = timers->ring.next;
-    while (link != &timers->ring) {
-        struct jzx__timer *timer = timer_of_link(link);
-        link = link->next;
-        if (!jzx__timer_cancel_listed(jzx__loop_of(me), me, timer) &&
+static void cancel_list(struct jzx__worker *me, const struct jzx__timer_list *list) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        uint32_t index = list->places[i];
+        if (index == JZX__TIMER_NONE)
+            continue;
+        struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, index);
+        if (!jzx__timer_cancel_listed(loop, me, timer, index) &&
             phase_of(state_of(timer)) == JZX__TIMER_SET)
             orphan(me, timer); /* another thread has cancelled it, and sends it to its home */
     }
@@ -681,23 +741,27 @@ static void cancel_list(struct jzx__worker *me, struct jzx__list *timers) {
 
 void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    cancel_list(me, &cold->timers);
-    cancel_list(me, &cold->keyed);
+    cancel_list(me, cold->timers);
+    cancel_list(me, cold->keyed);
 }
 
-static void forget_list(struct jzx__worker *me, struct jzx__list *timers) {
-    struct jzx__link *link = timers->ring.next;
-    while (link != &timers->ring) {
-        struct jzx__timer *timer = timer_of_link(link);
-        link = link->next;
-        orphan(me, timer); /* it has fired elsewhere, and finds the inbox closed */
+static void forget_list(struct jzx__worker *me, const struct jzx__timer_list *list) {
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        /* it has fired elsewhere, and finds the inbox closed */
+        if (list->places[i] != JZX__TIMER_NONE)
+            orphan(me, jzx__timer_record(&jzx__loop_of(me)->timer_pool, list->places[i]));
     }
 }
 
 void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    forget_list(me, &cold->timers);
-    forget_list(me, &cold->keyed);
+    forget_list(me, cold->timers);
+    forget_list(me, cold->keyed);
+}
+
+void jzx__timers_release(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
+    jzx__timer_list_free(loop, me, &cold->timers);
+    jzx__timer_list_free(loop, me, &cold->keyed);
 }
 
 void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,
@@ -714,14 +778,14 @@ void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_i
     } else if (state & JZX__TIMER_ORPHAN) {
         end_timer(loop, me, timer);
     } else {
-        end_listed(me, timer);
+        end_listed(jzx__loop_of(me), me, timer);
     }
 }
 
 /* ---- other things that wait ---- */
 
 void jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
-    waiter->entry.kind = JZX__TIMER_WAITER;
+    waiter->entry.info = jzx__wheel_info(JZX__TIMER_WAITER);
     arm(me, &waiter->entry, jzx__timer_tick(due_ns));
 }
 

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Timers of actors.
  *
- * A timer is a record of two cache lines: its message, and what the wheel and its actor need to
- * know of it. It is **listed** at its actor, by the actor's owner alone, and it is **on its way**:
- * in the mail of a worker or the inbox of the actor (TRANSIT, as set by another thread), on the
- * wheel of its **home** (SET), in the actor's inbox or mailbox (QUEUED), or in its hands (HANDLED).
- * Home is the worker that owned the actor when the timer was set. The actor may have moved since;
- * the timer stays, and its message goes after the actor. One that repeats goes on from there at the
+ * A timer is a record of one cache line: a message, and what the wheel and its actor need to know
+ * of it. It is **listed** at its actor, by the actor's owner alone, and it is **on its way**: in
+ * the mail of a worker or the inbox of the actor (TRANSIT, as set by another thread), on the wheel
+ * of its **home** (SET), in the actor's inbox or mailbox (QUEUED), or in its hands (HANDLED). Home
+ * is the worker that owned the actor when the timer was set. The actor may have moved since; the
+ * timer stays, and its message goes after the actor. One that repeats goes on from there at the
  * actor's worker of that moment.
  *
+ * A record has two forms, or it would not fit: while it is SET it is an entry of a wheel, and else
+ * a message (jzx__timer_to_wait, jzx__timer_to_message). What most timers do not need, a key beside
+ * a payload, a period, a payload of more than 8 bytes, is in blocks of their own.
+ *
  *   H1  a timer's phase changes by an exchange on its state word, and with it who may touch the
- *       rest: TRANSIT its carrier, SET its home, QUEUED and HANDLED the actor's owner.
+ *       rest: TRANSIT its carrier, SET its home, QUEUED and HANDLED the actor's owner. The number
+ *       is the owner's always. Who changes a SET one to QUEUED turns it into a message then; who
+ *       sets it makes it an entry before.
  *   H2  CANCELLED is set at most once, by whom the cancel succeeds, and never on a one-shot that is
  *       being handled. A message is looked at before it is handled (jzx__timer_begin): so it is
  *       handled XOR cancelled. Who has it SET and listed may free it by the exchange that cancels.
@@ -20,6 +26,8 @@
  *   H4  while a turn goes on without its worker (JZX__AWAY) the lists of that actor do not change:
  *       what comes for them waits until the turn is taken back.
  *   H5  firing needs no memory: the message was made when the timer was set.
+ *   H6  an actor that has no memory for a longer list gets the timer all the same, if that was set
+ *       by another thread: as an ORPHAN, which fires, and is dropped if the actor has ended.
  *
  * Rejected: timers that move with their actor (one that waits in a deque to be stolen would have no
  * wheel); a lock per actor (most timers are set and cancelled by their own actor). */
@@ -34,10 +42,12 @@
 
 #define JZX__TIMER_TICK_NS 1000000u
 
-/* The state word: {generation, home, bits}. Home is what the last SET said. */
+/* The state word: {generation, home, kind, bits}. Home is what the last SET said; the kind does not
+ * change in a life. */
 #define JZX__TIMER_GENERATION_ONE ((uint64_t)1 << 32)
 #define JZX__TIMER_HOME_SHIFT 16
 #define JZX__TIMER_HOME ((uint64_t)0xFFFF << JZX__TIMER_HOME_SHIFT)
+#define JZX__TIMER_KIND_SHIFT 8
 #define JZX__TIMER_PHASE 0x0Fu
 #define JZX__TIMER_CANCELLED 0x10u
 #define JZX__TIMER_ORPHAN 0x20u
@@ -52,37 +62,62 @@ enum jzx__timer_phase {
     JZX__TIMER_HANDLED
 };
 
-/* entry.kind */
+/* The kind. */
 #define JZX__TIMER_ONCE 0u
 #define JZX__TIMER_RATE 1u
 #define JZX__TIMER_DELAY 2u
-#define JZX__TIMER_IDLE 3u   /* a receive timeout */
-#define JZX__TIMER_WAITER 4u /* no timer at all, but a struct jzx__waiter */
+#define JZX__TIMER_IDLE 3u /* a receive timeout */
 #define JZX__TIMER_MODE 0x0Fu
 #define JZX__TIMER_KEYED 0x20u
-#define JZX__TIMER_BODY 0x40u /* its payload is in a block of its own, which travels instead */
+#define JZX__TIMER_EXTRA 0x40u /* where the payload would be is the address of a jzx__timer_extra */
 
-struct jzx__timer {
-    /* The message, with the generation of the actor in its node. */
-    _Alignas(JZX_CACHE_LINE) char block[JZX__BLOCK_SIZE_MIN];
+/* A payload of so much needs no block of its own. */
+#define JZX__TIMER_INLINE 8u
 
-    struct jzx__wheel_entry entry;
-    _Atomic uint64_t state; /* Decides */
-    struct jzx__link link;  /* in a list of the actor; the owner's */
-    uint32_t index;         /* of the record */
-    uint32_t target;        /* index of the actor's slot */
+/* The form of one that is SET. */
+struct jzx__timer_wait {
+    struct jzx__wheel_entry entry; /* spare: the length of the payload */
+    uint32_t tag;                  /* in the same place as that of a message */
+    uint32_t generation;           /* of the actor */
 };
 
-_Static_assert(sizeof(struct jzx__timer) == 2 * JZX_CACHE_LINE, "two lines");
+struct jzx__timer {
+    union {
+        char message[sizeof(struct jzx__message)];
+        struct jzx__timer_wait wait;
+    };
+    /* The payload; or the key, or the period of a receive timeout; or see EXTRA. */
+    char payload[JZX__TIMER_INLINE];
+    _Atomic uint64_t state; /* Decides */
+    union {
+        jzx_actor_id sender;        /* of an entry */
+        struct jzx__mpsc_node mail; /* of one that was cancelled: on its way to its home */
+        uint64_t transit;           /* of one that is not SET yet: twice its tick, and one; or where
+                                     * the cold record is that comes along, and has the tick */
+    };
+    uint32_t target; /* index of the actor's slot */
+    uint32_t number; /* its place in the list; the record's index while it is not listed */
+};
 
-/* At the end of the message's line, if the timer repeats or has a key. */
-struct jzx__timer_more {
+_Static_assert(sizeof(struct jzx__timer) == JZX_CACHE_LINE, "one line");
+_Static_assert(offsetof(struct jzx__timer, payload) == offsetof(struct jzx__message, payload) &&
+                   offsetof(struct jzx__timer, wait.tag) == offsetof(struct jzx__message, tag),
+               "the two forms agree");
+
+/* What few timers have. */
+struct jzx__timer_extra {
     uint64_t key;
     uint64_t period_ns;
     uint64_t due_ns; /* exactly; at a fixed rate that of the last firing that was counted */
+    uint64_t missed; /* firings that the message stands for beyond its own */
+    struct jzx__message *body; /* the payload, which travels instead of the record; or NULL */
 };
 
-#define JZX__TIMER_INLINE_MORE (JZX_MSG_INLINE - sizeof(struct jzx__timer_more))
+#define JZX__TIMER_EXTRA_CLASS 0u
+_Static_assert(sizeof(struct jzx__timer_extra) <= JZX__BLOCK_SIZE_MIN, "fits its class");
+
+/* entry.spare of what is not a timer at all, but a struct jzx__waiter. */
+#define JZX__TIMER_WAITER 0xFu
 
 /* Something else that a worker wakes at some time; on that worker only. */
 struct jzx__waiter {
@@ -109,7 +144,43 @@ static inline struct jzx__timer *jzx__timer_at(const struct jzx__timer_pool *poo
 }
 
 static inline struct jzx__message *jzx__timer_block(struct jzx__timer *timer) {
-    return (void *)timer->block;
+    return (void *)timer->message;
+}
+
+/* The tick of one that is not SET yet. */
+static inline void jzx__timer_set_tick(struct jzx__timer *timer, uint64_t tick) {
+    timer->transit = tick << 1 | 1;
+}
+
+static inline uint64_t jzx__timer_tick_of(const struct jzx__timer *timer) {
+    return timer->transit >> 1;
+}
+
+/* ---- the two forms ---- */
+
+/* By copies: what is a pointer in one is a number in the other. */
+
+static inline void jzx__timer_to_wait(struct jzx__timer *timer) {
+    struct jzx__message message;
+    memcpy(&message, timer->message, sizeof message);
+    struct jzx__timer_wait wait = {.entry = {.info = jzx__wheel_info(message.len)},
+                                   .tag = message.tag,
+                                   .generation = message.node.generation};
+    memcpy(timer->message, &wait, sizeof wait);
+    timer->sender = message.sender;
+}
+
+static inline void jzx__timer_to_message(struct jzx__timer *timer) {
+    struct jzx__timer_wait wait;
+    memcpy(&wait, timer->message, sizeof wait);
+    struct jzx__message message = {.node = {.generation = wait.generation,
+                                            .lane = JZX__LANE_TIMER,
+                                            .flags = JZX__MSG_TIMER,
+                                            .size_class = JZX__MSG_EMBEDDED},
+                                   .sender = timer->sender,
+                                   .tag = wait.tag,
+                                   .len = jzx__wheel_spare(&wait.entry)};
+    memcpy(timer->message, &message, sizeof message);
 }
 
 /* What the state says besides the generation when it is SET at that worker. */
@@ -143,11 +214,11 @@ static inline uint64_t jzx__timer_tick(uint64_t ns) {
     return ns / JZX__TIMER_TICK_NS + (ns % JZX__TIMER_TICK_NS != 0);
 }
 
-/* For who has it. */
-static inline jzx_timer_id jzx__timer_id_of(const struct jzx__timer *timer) {
+/* For who has it, and knows the index of its record. */
+static inline jzx_timer_id jzx__timer_id_of(const struct jzx__timer *timer, uint32_t index) {
     /* relaxed: the generation is the caller's */
     uint64_t state = jzx__atomic_load_relaxed(&timer->state);
-    return (state & ~(uint64_t)UINT32_MAX) | timer->index;
+    return (state & ~(uint64_t)UINT32_MAX) | index;
 }
 
 /* What is to be set. */
@@ -186,7 +257,7 @@ jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_tim
 
 /* The same for a record that cannot be freed meanwhile: one of the caller's actor. */
 bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
-                              struct jzx__timer *timer);
+                              struct jzx__timer *timer, uint32_t index);
 
 /* True if its message may still come, or another. */
 bool jzx__timer_is_active(const struct jzx__timer *timer);
@@ -198,16 +269,28 @@ static inline bool jzx__message_is_timer(const struct jzx__message *message) {
     return (message->node.flags & JZX__MSG_TIMER) != 0;
 }
 
-static inline struct jzx__timer_more *jzx__timer_more(struct jzx__timer *timer) {
-    return (void *)(timer->block + sizeof timer->block - sizeof(struct jzx__timer_more));
+static inline uint8_t jzx__timer_kind(const struct jzx__timer *timer) {
+    /* relaxed: this part of it does not change in a life */
+    return (uint8_t)(jzx__atomic_load_relaxed(&timer->state) >> JZX__TIMER_KIND_SHIFT);
 }
+
+/* NULL if it has none. */
+static inline struct jzx__timer_extra *jzx__timer_extra(const struct jzx__timer *timer) {
+    struct jzx__timer_extra *extra;
+    memcpy(&extra, timer->payload, sizeof extra);
+    return jzx__timer_kind(timer) & JZX__TIMER_EXTRA ? extra : NULL;
+}
+
+/* Of one with a key; of one that repeats. */
+uint64_t jzx__timer_key(const struct jzx__timer *timer);
+uint64_t jzx__timer_period(const struct jzx__timer *timer);
 
 static inline uint8_t jzx__timer_mode_of(jzx_repeat repeat) {
     return repeat == JZX_FIXED_RATE ? JZX__TIMER_RATE : JZX__TIMER_DELAY;
 }
 
 static inline uint8_t jzx__timer_mode(const struct jzx__timer *timer) {
-    return timer->entry.kind & JZX__TIMER_MODE;
+    return jzx__timer_kind(timer) & JZX__TIMER_MODE;
 }
 
 /* ---- for the mailbox and the turn; owner only ---- */
@@ -255,9 +338,11 @@ jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
 bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer);
 void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn);
 
-/* The actor ends: before its mail is buried all are cancelled, and afterwards none is listed. */
+/* The actor ends: before its mail is buried all are cancelled, and afterwards none is listed. Then
+ * the lists are given back. */
 void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor);
 void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor);
+void jzx__timers_release(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold);
 
 /* A node of lane TIMER that will reach no actor. */
 void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,

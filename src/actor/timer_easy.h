@@ -5,25 +5,20 @@
 #define JZX_ACTOR_TIMER_EASY_H
 
 #include "actor/mailbox.h"
-#include "actor/timer.h"
+#include "actor/timer_list.h"
 
-/* Takes a record from the cache, which has one, and writes its message. */
+/* Takes a record from the cache, which has one, and writes all of it but what the wheel does. */
 JZX_INLINE struct jzx__timer *jzx__timer_fill(struct jzx__timers *timers, jzx_actor_id to,
                                               jzx_actor_id from, const void *data, size_t len,
                                               uint32_t tag) {
     struct jzx__timer *timer = (void *)timers->cache.first;
-    struct jzx__message *block = jzx__timer_block(timer);
-    const struct jzx__node node = {.generation = jzx_id_generation(to),
-                                   .lane = JZX__LANE_TIMER,
-                                   .flags = JZX__MSG_TIMER,
-                                   .size_class = JZX__MSG_EMBEDDED};
     timers->cache.first = timers->cache.first->next;
     timers->cache.count--;
-    block->node = node;
-    block->sender = from;
-    block->tag = tag;
-    block->len = (uint32_t)len;
-    jzx__copy_short(block->payload, data, len);
+    timer->wait.entry.info = jzx__wheel_info((uint32_t)len);
+    timer->wait.tag = tag;
+    timer->wait.generation = jzx_id_generation(to);
+    jzx__copy_short(timer->payload, data, len);
+    timer->sender = from;
     timer->target = jzx_id_index(to);
     return timer;
 }
@@ -38,7 +33,8 @@ JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *m
         return false;
     struct jzx__timers *timers = jzx__timers_of(me);
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (timers->cache.first == NULL || cold == NULL || timers->wheel.count == 0 ||
+    if (timers->cache.first == NULL || cold == NULL || len > JZX__TIMER_INLINE ||
+        !jzx__timer_list_has_room(cold->timers) || timers->wheel.count == 0 ||
         (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED))
         return false;
     uint64_t due_ns = jzx__pace_now(&timers->pace, &loop->sched.clock) + delay_ns;
@@ -46,18 +42,18 @@ JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *m
     if (due_ns > UINT64_MAX / 2 || !jzx__wheel_is_near(&timers->wheel, tick))
         return false;
     struct jzx__timer *timer = jzx__timer_fill(timers, to, from, data, len, tag);
-    timer->entry.kind = JZX__TIMER_ONCE;
-    jzx__list_push_front(&cold->timers, &timer->link);
     /* relaxed: it is mine; all but the generation is 0 while it is free */
     uint64_t generation = jzx__atomic_load_relaxed(&timer->state);
+    jzx_timer_id made = generation | timer->number;
+    jzx__timer_list_add(cold->timers, timer);
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, generation | jzx__timer_set_at(me));
-    jzx__wheel_set_near(&timers->wheel, &timer->entry, tick);
+    jzx__wheel_set_near(&timers->wheel, &timer->wait.entry, tick);
     if (tick * JZX__TIMER_TICK_NS < me->due_ns)
         me->due_ns = tick * JZX__TIMER_TICK_NS;
     jzx__counter_add(&me->counters.timers_set, 1);
     if (id != NULL)
-        *id = generation | timer->index;
+        *id = made;
     return true;
 }
 
@@ -76,14 +72,15 @@ JZX_INLINE bool jzx__timer_cancel_easy(struct jzx_loop *loop, struct jzx__worker
         return false;
     struct jzx__timers *timers = jzx__timers_of(me);
     struct jzx__actor *actor = jzx__table_slot(&loop->table, timer->target);
-    if (!jzx__timer_may_list(me, actor) || timer->entry.place != JZX__WHEEL_IN_SLOT ||
-        timer->entry.kind != JZX__TIMER_ONCE || !jzx__timer_cache_has_room(&timers->cache))
+    if (!jzx__timer_may_list(me, actor) ||
+        jzx__wheel_place(&timer->wait.entry) != JZX__WHEEL_IN_SLOT ||
+        !jzx__timer_cache_has_room(&timers->cache))
         return false;
     /* acquire, release: pairs with itself in other hands; cancelled and free in one (H2) */
     if (!jzx__atomic_cas_acq_rel(&timer->state, &set, stale))
         return false;
-    jzx__wheel_remove_near(&timers->wheel, &timer->entry);
-    jzx__list_remove(&timer->link);
+    jzx__wheel_remove_near(&timers->wheel, &timer->wait.entry);
+    jzx__timer_list_remove(jzx__actor_cold(actor)->timers, timer);
     jzx__counter_add(&me->counters.timers_ended, 1);
     jzx__timer_free_easy(&timers->cache, timer);
     return true;

@@ -4,25 +4,9 @@
 
 #include <string.h>
 
-/* A block of its own for a long payload; the record's address stands at its end. */
-static struct jzx__message *make_body(struct jzx_loop *loop, struct jzx__worker *me,
-                                      struct jzx__timer *timer, size_t len) {
-    struct jzx__message *body = jzx__message_create_large(loop, me, len, jzx__no_destructor);
-    if (body == NULL)
-        return NULL;
-    body->node.flags = JZX__MSG_TIMER | JZX__MSG_TRAILER;
-    memcpy(jzx__message_trailer(body), &timer, sizeof timer);
-    memcpy(jzx__timer_block(timer)->payload, &body, sizeof body);
-    timer->entry.kind |= JZX__TIMER_BODY;
-    return body;
-}
-
 struct jzx__message *jzx__timer_carrier(struct jzx__timer *timer) {
-    struct jzx__message *body;
-    if ((timer->entry.kind & JZX__TIMER_BODY) == 0)
-        return jzx__timer_block(timer);
-    memcpy(&body, jzx__timer_block(timer)->payload, sizeof body);
-    return body;
+    const struct jzx__timer_extra *extra = jzx__timer_extra(timer);
+    return extra != NULL && extra->body != NULL ? extra->body : jzx__timer_block(timer);
 }
 
 struct jzx__timer *jzx__timer_of(struct jzx__message *message) {
@@ -33,19 +17,75 @@ struct jzx__timer *jzx__timer_of(struct jzx__message *message) {
     return timer;
 }
 
+/* The number in the place of the payload of one that has no extra. */
+static uint64_t number_in(const struct jzx__timer *timer) {
+    uint64_t number;
+    memcpy(&number, timer->payload, sizeof number);
+    return number;
+}
+
+uint64_t jzx__timer_key(const struct jzx__timer *timer) {
+    const struct jzx__timer_extra *extra = jzx__timer_extra(timer);
+    return extra != NULL ? extra->key : number_in(timer);
+}
+
+uint64_t jzx__timer_period(const struct jzx__timer *timer) {
+    const struct jzx__timer_extra *extra = jzx__timer_extra(timer);
+    return extra != NULL ? extra->period_ns : number_in(timer);
+}
+
 /* Never behind the clock. */
 static uint64_t time_of(struct jzx_loop *loop, struct jzx__worker *me) {
     return me == NULL ? jzx__clock_now(&loop->sched.clock)
                       : jzx__pace_now(&jzx__timers_of(me)->pace, &loop->sched.clock);
 }
 
-static void fill_message(struct jzx__message *message, const struct jzx__timer_spec *spec) {
+static void fill_message(struct jzx__message *message, const struct jzx__timer_spec *spec,
+                         size_t len) {
     message->node.generation = jzx_id_generation(spec->to);
     message->node.weight = 0;
     message->node.lane = JZX__LANE_TIMER;
     message->sender = spec->from;
     message->tag = spec->tag;
-    message->len = (uint32_t)spec->len;
+    message->len = (uint32_t)len;
+    if (len != 0)
+        memcpy(message->payload, spec->data, len);
+}
+
+/* Where a payload would be there is room for one number: the payload, the key, or the period of a
+ * receive timeout. And one that is very far away must be known exactly. */
+static bool needs_extra(const struct jzx__timer_spec *spec) {
+    return spec->mode == JZX__TIMER_RATE || spec->mode == JZX__TIMER_DELAY ||
+           spec->len > (spec->keyed ? 0 : JZX__TIMER_INLINE) ||
+           spec->delay_ns / JZX__TIMER_TICK_NS >= JZX__WHEEL_REACH;
+}
+
+/* A block of its own for the payload; the record's address stands at its end. */
+static struct jzx__message *make_body(struct jzx_loop *loop, struct jzx__worker *me,
+                                      struct jzx__timer *timer,
+                                      const struct jzx__timer_spec *spec) {
+    struct jzx__message *body = jzx__message_create_large(loop, me, spec->len, jzx__no_destructor);
+    if (body == NULL)
+        return NULL;
+    body->node.flags = JZX__MSG_TIMER | JZX__MSG_TRAILER;
+    memcpy(jzx__message_trailer(body), &timer, sizeof timer);
+    fill_message(body, spec, spec->len);
+    return body;
+}
+
+/* False without memory. */
+static bool add_extra(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer,
+                      const struct jzx__timer_spec *spec, struct jzx__timer_extra content) {
+    struct jzx__timer_extra *extra = jzx__sched_alloc(&loop->sched, me, JZX__TIMER_EXTRA_CLASS);
+    if (extra == NULL)
+        return false;
+    if (spec->len != 0 && (content.body = make_body(loop, me, timer, spec)) == NULL) {
+        jzx__sched_free(&loop->sched, me, JZX__TIMER_EXTRA_CLASS, extra);
+        return false;
+    }
+    *extra = content;
+    memcpy(timer->payload, &extra, sizeof extra);
+    return true;
 }
 
 struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me,
@@ -56,30 +96,31 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
     uint64_t delay_ns = spec->delay_ns + (spec->delay_ns == 0); /* 0: at the next tick */
     uint64_t now = time_of(loop, me);
     uint64_t due_ns = jzx__timer_add(now, delay_ns);
-    bool more = spec->mode != JZX__TIMER_ONCE || spec->keyed;
+    bool extra = needs_extra(spec);
+    uint64_t kind =
+        spec->mode | (spec->keyed ? JZX__TIMER_KEYED : 0) | (extra ? JZX__TIMER_EXTRA : 0);
     struct jzx__message *block = jzx__timer_block(timer);
-    timer->entry.kind = (uint8_t)(spec->mode | (spec->keyed ? JZX__TIMER_KEYED : 0));
-    timer->entry.place = JZX__WHEEL_NOWHERE;
-    timer->entry.deadline = jzx__timer_tick(due_ns);
-    timer->target = jzx_id_index(spec->to);
-    fill_message(block, spec);
+    fill_message(block, spec, extra ? 0 : spec->len);
     block->node.flags = JZX__MSG_TIMER;
     block->node.size_class = JZX__MSG_EMBEDDED;
-    if (JZX_UNLIKELY(more))
-        *jzx__timer_more(timer) = (struct jzx__timer_more){
-            spec->key, delay_ns, spec->mode == JZX__TIMER_RATE ? now : due_ns};
-    if (JZX_LIKELY(spec->len <= (more ? JZX__TIMER_INLINE_MORE : JZX_MSG_INLINE))) {
-        if (spec->len != 0)
-            memcpy(block->payload, spec->data, spec->len);
-        return timer;
+    timer->target = jzx_id_index(spec->to);
+    jzx__timer_set_tick(timer, jzx__timer_tick(due_ns));
+    if (JZX_UNLIKELY(extra)) {
+        struct jzx__timer_extra content = {.key = spec->key,
+                                           .period_ns = delay_ns,
+                                           .due_ns = spec->mode == JZX__TIMER_RATE ? now : due_ns};
+        if (!add_extra(loop, me, timer, spec, content)) {
+            jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer);
+            return NULL;
+        }
+    } else if (spec->keyed) {
+        memcpy(timer->payload, spec->mode == JZX__TIMER_IDLE ? &delay_ns : &spec->key,
+               sizeof timer->payload);
     }
-    struct jzx__message *body = make_body(loop, me, timer, spec->len);
-    if (body == NULL) {
-        jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer);
-        return NULL;
-    }
-    fill_message(body, spec);
-    memcpy(body->payload, spec->data, spec->len);
+    uint64_t repeats = spec->mode == JZX__TIMER_ONCE ? 0 : JZX__TIMER_REPEATS;
+    /* relaxed, both: nobody else knows the id; all but the generation was 0 */
+    uint64_t generation = jzx__atomic_load_relaxed(&timer->state);
+    jzx__atomic_store_relaxed(&timer->state, generation | kind << JZX__TIMER_KIND_SHIFT | repeats);
     return timer;
 }
 
@@ -93,11 +134,30 @@ bool jzx__timer_make_stale(struct jzx__timer *timer) {
 }
 
 void jzx__timer_unmake(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
-    if (JZX_UNLIKELY(timer->entry.kind & JZX__TIMER_BODY)) {
-        struct jzx__message *body = jzx__timer_carrier(timer);
-        body->node.flags = JZX__MSG_TRAILER;
-        jzx__message_destroy(loop, me, body);
+    struct jzx__timer_extra *extra = jzx__timer_extra(timer);
+    if (JZX_UNLIKELY(extra != NULL)) {
+        if (extra->body != NULL) {
+            extra->body->node.flags = JZX__MSG_TRAILER;
+            jzx__message_destroy(loop, me, extra->body);
+        }
+        jzx__sched_free(&loop->sched, me, JZX__TIMER_EXTRA_CLASS, extra);
     }
     if (JZX_LIKELY(jzx__timer_make_stale(timer)))
         jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer);
+}
+
+jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
+                         const struct jzx__timer_spec *spec, jzx_timer_id *id) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    struct jzx__timer *timer = jzx__timer_make(loop, me, spec);
+    if (timer == NULL)
+        return JZX_ERR_NO_MEMORY;
+    if (me != NULL)
+        return jzx__timer_launch(loop, me, timer, id);
+    jzx_timer_id made = jzx__timer_id_of(timer, timer->number);
+    if (!jzx__timer_request(turn, timer))
+        return JZX_ERR_NO_MEMORY;
+    if (id != NULL)
+        *id = made;
+    return JZX_OK;
 }

@@ -45,7 +45,7 @@ static struct jzx__timer_free *mint(struct jzx__timer_pool *pool) {
     if (index == UINT32_MAX - JZX__TIMER_FIRST || !ensure_chunk(pool, index))
         return NULL;
     struct jzx__timer *timer = jzx__timer_record(pool, index);
-    timer->index = index;
+    timer->number = index;
     /* relaxed: published by the release of minted (Y1) */
     jzx__atomic_store_relaxed(&timer->state, JZX__TIMER_GENERATION_ONE);
     /* release: pairs with the acquire in jzx__timer_at; publishes the chunk and the state */

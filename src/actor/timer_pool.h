@@ -53,8 +53,8 @@ void jzx__timer_pool_init(struct jzx__timer_pool *pool, const jzx_allocator *all
 /* All records are forgotten. */
 void jzx__timer_pool_deinit(struct jzx__timer_pool *pool);
 
-/* A record whose index and state are set; the rest is not cleared. NULL without memory. cache is
- * the calling worker's, or NULL. */
+/* A record whose state and number, which is its index, are set; the rest is not cleared. NULL
+ * without memory. cache is the calling worker's, or NULL. */
 struct jzx__timer *jzx__timer_alloc(struct jzx__timer_pool *pool, struct jzx__timer_cache *cache);
 void jzx__timer_free(struct jzx__timer_pool *pool, struct jzx__timer_cache *cache,
                      struct jzx__timer *timer);

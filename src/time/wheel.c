@@ -11,12 +11,14 @@
 /* ---- making ---- */
 
 static bool is_valid(struct jzx__wheel_shape shape) {
+    uint64_t span = 1;
     for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
         uint32_t slots = shape.slots[i];
         if (slots < 2 || slots > SLOTS_MAX || (slots & (slots - 1)) != 0)
             return false;
+        span *= slots;
     }
-    return true;
+    return span <= JZX__WHEEL_REACH;
 }
 
 static uint32_t word_count(uint32_t slots) {
@@ -71,47 +73,51 @@ void jzx__wheel_deinit(struct jzx__wheel *wheel) {
     jzx__free(wheel->allocator, wheel->memory, wheel->memory_bytes);
 }
 
-/* ---- slots ---- */
-
 /* ---- setting and removing ---- */
 
 /* Without memory for the heap it goes round on the last level until its time is near: that takes a
  * look each time round, and it may come after one of the same tick that was set later. */
-static JZX_COLD void set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
-    uint64_t deadline = entry->deadline;
-    entry->node.sequence = wheel->sequence++;
-    if (jzx__heap_push(&wheel->heap, &entry->node)) {
-        entry->place = JZX__WHEEL_IN_HEAP;
+static JZX_COLD void set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
+                             uint64_t deadline) {
+    if (jzx__heap_push(&wheel->heap, &entry->node, deadline, wheel->sequence++)) {
+        jzx__wheel_note(entry, JZX__WHEEL_IN_HEAP, 0);
     } else {
-        entry->deadline = deadline;
+        uint64_t reach = wheel->now + JZX__WHEEL_REACH;
+        entry->deadline = (uint32_t)(deadline < reach ? deadline : reach);
         jzx__wheel_put(wheel, entry, false);
     }
 }
 
 /* Its tick is over: it is due, before those of later ticks that are. Mostly there are none. */
-static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
+static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
+                              uint64_t deadline) {
+    uint64_t late = wheel->now - deadline;
+    uint32_t by = late < JZX__WHEEL_REACH ? (uint32_t)late : (uint32_t)JZX__WHEEL_REACH;
+    uint32_t now = (uint32_t)wheel->now;
     struct jzx__link *before = wheel->due.ring.prev;
-    while (before != &wheel->due.ring && jzx__wheel_entry_of(before)->deadline > entry->deadline)
+    while (before != &wheel->due.ring && now - jzx__wheel_entry_of(before)->deadline < by)
         before = before->prev;
+    entry->deadline = now - by;
     jzx__list_insert(&entry->link, before, before->next);
-    entry->ahead = 0;
-    entry->place = JZX__WHEEL_IN_SLOT;
+    jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT, 0);
 }
 
 void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
-    JZX_ASSERT(entry->place == JZX__WHEEL_NOWHERE);
-    entry->deadline = deadline < JZX__TICK_MAX ? deadline : JZX__TICK_MAX;
+    JZX_ASSERT(!jzx__wheel_is_set(entry));
+    deadline = deadline < JZX__TICK_MAX ? deadline : JZX__TICK_MAX;
+    if (JZX_LIKELY(jzx__wheel_is_near(wheel, deadline))) {
+        jzx__wheel_set_near(wheel, entry, deadline);
+        return;
+    }
     wheel->count++;
-    if (JZX_UNLIKELY(entry->deadline <= wheel->now))
-        set_late(wheel, entry);
-    else if (JZX_UNLIKELY(entry->deadline - wheel->now >= wheel->span))
-        set_far(wheel, entry);
+    if (deadline <= wheel->now)
+        set_late(wheel, entry, deadline);
     else
-        jzx__wheel_put(wheel, entry, false);
+        set_far(wheel, entry, deadline);
 }
 
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
-    switch ((enum jzx__wheel_place)entry->place) {
+    switch (jzx__wheel_place(entry)) {
     case JZX__WHEEL_NOWHERE: return;
     case JZX__WHEEL_IN_HEAP:
         jzx__heap_remove(&wheel->heap, &entry->node);
@@ -119,7 +125,7 @@ void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry)
         break;
     case JZX__WHEEL_IN_SLOT: jzx__wheel_remove_near(wheel, entry); break;
     }
-    entry->place = JZX__WHEEL_NOWHERE;
+    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE, 0);
 }
 
 /* ---- time ---- */
@@ -165,7 +171,7 @@ static uint64_t next_of_level(struct jzx__wheel *wheel, uint32_t i) {
 
 /* The first tick of a slot of the last level at which the first of the heap is within the span. */
 static uint64_t next_of_heap(const struct jzx__wheel *wheel) {
-    const struct jzx__heap_node *first = jzx__heap_peek(&wheel->heap);
+    const struct jzx__heap_item *first = jzx__heap_peek(&wheel->heap);
     if (first == NULL)
         return UINT64_MAX;
     uint32_t shift = wheel->levels[JZX__WHEEL_LEVELS - 1].shift;
@@ -190,11 +196,12 @@ uint64_t jzx__wheel_next(struct jzx__wheel *wheel) {
 /* What has come near enough goes from the heap into slots, in front of what was set since (V2). */
 static void cascade_heap(struct jzx__wheel *wheel) {
     struct jzx__list near;
-    struct jzx__heap_node *node;
+    const struct jzx__heap_item *item;
     jzx__list_init(&near);
-    while ((node = jzx__heap_peek(&wheel->heap)) != NULL && node->key - wheel->now < wheel->span) {
-        jzx__heap_pop(&wheel->heap);
-        struct jzx__wheel_entry *entry = (void *)node;
+    while ((item = jzx__heap_peek(&wheel->heap)) != NULL && item->key - wheel->now < wheel->span) {
+        uint64_t deadline = item->key;
+        struct jzx__wheel_entry *entry = (void *)jzx__heap_pop(&wheel->heap);
+        entry->deadline = (uint32_t)deadline;
         jzx__list_push_back(&near, &entry->link);
     }
     struct jzx__link *link;
@@ -258,7 +265,7 @@ struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
         return NULL;
     struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
     jzx__wheel_use_hint(entry);
-    entry->place = JZX__WHEEL_NOWHERE;
+    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE, 0);
     wheel->count--;
     return entry;
 }

@@ -34,6 +34,9 @@
 /* Ticks fit in 63 bits: at 1 ns a tick that is 292 years. */
 #define JZX__TICK_MAX ((uint64_t)INT64_MAX)
 
+/* Distances of entries outside the heap fit in 31 bits. */
+#define JZX__WHEEL_REACH ((uint64_t)INT32_MAX)
+
 /* Where an entry is (V3). */
 enum jzx__wheel_place {
     JZX__WHEEL_NOWHERE, /* 0: as in memory that was cleared */
@@ -41,22 +44,47 @@ enum jzx__wheel_place {
     JZX__WHEEL_IN_HEAP
 };
 
-/* Part of what it stands for. The owner may read the deadline; the rest is the wheel's. */
+/* Part of what it stands for, and small, so that a timer can be one cache line. */
 struct jzx__wheel_entry {
     union {
-        uint64_t deadline; /* tick */
-        struct jzx__heap_node node;
-        struct {
-            uint64_t key; /* the deadline */
-            struct jzx__link link;
-        };
+        struct jzx__link link;      /* in a slot, or on the list of what is due */
+        struct jzx__heap_node node; /* in the heap, which knows the whole deadline */
     };
-    int32_t ahead; /* in lines: where one may be that is taken out soon after it. A hint */
-    uint8_t place; /* enum jzx__wheel_place */
-    uint8_t kind;  /* its owner's: the wheel does not look */
+    uint32_t deadline; /* the low bits of the tick: outside the heap it is near */
+    uint32_t info;     /* {spare, place, hint}: see below. One word, as all of it is written */
 };
 
-/* Slots of a level: a power of two from 2 to 2^12. */
+_Static_assert(sizeof(struct jzx__wheel_entry) == 24, "small");
+
+/* How many lines ahead one may be that is taken out soon after it, signed: for the cache. */
+#define JZX__WHEEL_HINT 0x03FFFFFFu
+#define JZX__WHEEL_PLACE_SHIFT 26
+#define JZX__WHEEL_PLACE (3u << JZX__WHEEL_PLACE_SHIFT)
+/* 4 bits of the owner's: the wheel does not look. */
+#define JZX__WHEEL_SPARE_SHIFT 28
+#define JZX__WHEEL_SPARE (15u << JZX__WHEEL_SPARE_SHIFT)
+
+static inline enum jzx__wheel_place jzx__wheel_place(const struct jzx__wheel_entry *entry) {
+    return (enum jzx__wheel_place)((entry->info & JZX__WHEEL_PLACE) >> JZX__WHEEL_PLACE_SHIFT);
+}
+
+static inline uint32_t jzx__wheel_spare(const struct jzx__wheel_entry *entry) {
+    return entry->info >> JZX__WHEEL_SPARE_SHIFT;
+}
+
+/* Of an entry that is nowhere, as it is then. */
+static inline uint32_t jzx__wheel_info(uint32_t spare) {
+    return spare << JZX__WHEEL_SPARE_SHIFT;
+}
+
+static inline void jzx__wheel_note(struct jzx__wheel_entry *entry, enum jzx__wheel_place place,
+                                   uint32_t hint) {
+    entry->info =
+        (entry->info & JZX__WHEEL_SPARE) | (uint32_t)place << JZX__WHEEL_PLACE_SHIFT | hint;
+}
+
+/* Slots of a level: a power of two from 2 to 2^12; all levels together span less than
+ * JZX__WHEEL_REACH. */
 struct jzx__wheel_shape {
     uint32_t slots[JZX__WHEEL_LEVELS];
 };
@@ -66,7 +94,7 @@ struct jzx__wheel_shape {
 #define JZX__WHEEL_SPAN ((uint64_t)256 * 64 * 64) /* ticks of it; from there on the heap */
 
 /* The entries that were put into a slot last. They may be gone: their addresses are for hints. */
-#define JZX__WHEEL_AHEAD 8u
+#define JZX__WHEEL_AHEAD 16u
 struct jzx__wheel_trail {
     uintptr_t last[JZX__WHEEL_AHEAD];
     uint32_t next;
@@ -99,7 +127,7 @@ struct jzx__wheel {
 
 /* The level of an entry so many ticks away: E47; beyond the span the last one. */
 static inline struct jzx__wheel_level *jzx__wheel_level_for(struct jzx__wheel *wheel,
-                                                            uint64_t ticks) {
+                                                            uint32_t ticks) {
     return ticks >> wheel->levels[1].shift == 0   ? &wheel->levels[0]
            : ticks >> wheel->levels[2].shift == 0 ? &wheel->levels[1]
                                                   : &wheel->levels[2];
@@ -115,38 +143,41 @@ static inline void jzx__wheel_unmark(struct jzx__wheel_level *level, uint32_t sl
 /* Of a million entries hardly one is in the cache, and each is known only by the one before. So an
  * entry says where the one is that was put into its slot JZX__WHEEL_AHEAD entries earlier: what is
  * put in at one end and taken out from there finds it soon. */
-static inline void jzx__wheel_leave_hint(struct jzx__wheel_trail *trail,
-                                         struct jzx__wheel_entry *entry) {
+static inline uint32_t jzx__wheel_leave_hint(struct jzx__wheel_trail *trail,
+                                             const struct jzx__wheel_entry *entry) {
     uintptr_t *place = &trail->last[trail->next++ % JZX__WHEEL_AHEAD];
-    entry->ahead = (int32_t)((*place - (uintptr_t)entry) / JZX_CACHE_LINE);
+    uintptr_t bytes = *place - (uintptr_t)entry;
     *place = (uintptr_t)entry;
+    return (uint32_t)(bytes / JZX_CACHE_LINE) & JZX__WHEEL_HINT;
 }
 
 static inline void jzx__wheel_use_hint(const struct jzx__wheel_entry *entry) {
-    uintptr_t ahead = (uintptr_t)entry + (uintptr_t)((intptr_t)entry->ahead * JZX_CACHE_LINE);
+    int32_t lines = (int32_t)(entry->info << 6) / 64; /* without the rest, and with its sign */
+    uintptr_t ahead = (uintptr_t)entry + (uintptr_t)((intptr_t)lines * JZX_CACHE_LINE);
     __builtin_prefetch((const void *)ahead, 1);
 }
 
 /* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
 static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
                                   bool in_front) {
-    struct jzx__wheel_level *level = jzx__wheel_level_for(wheel, entry->deadline - wheel->now);
-    uint32_t slot = (uint32_t)(entry->deadline >> level->shift) & level->mask;
+    struct jzx__wheel_level *level =
+        jzx__wheel_level_for(wheel, entry->deadline - (uint32_t)wheel->now);
+    uint32_t slot = entry->deadline >> level->shift & level->mask;
     if (in_front)
         jzx__list_push_front(&level->slots[slot], &entry->link);
     else
         jzx__list_push_back(&level->slots[slot], &entry->link);
     level->used[slot / JZX__WHEEL_WORD] |= (uint64_t)1 << slot % JZX__WHEEL_WORD;
-    entry->ahead = 0;
+    uint32_t hint = 0;
     if (wheel->count >= JZX__WHEEL_HINTS_FROM)
-        jzx__wheel_leave_hint(&level->trails[slot], entry);
-    entry->place = JZX__WHEEL_IN_SLOT;
+        hint = jzx__wheel_leave_hint(&level->trails[slot], entry);
+    jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT, hint);
 }
 
 /* jzx__wheel_set for a deadline in the future and in the span. */
 static inline void jzx__wheel_set_near(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
                                        uint64_t deadline) {
-    entry->deadline = deadline;
+    entry->deadline = (uint32_t)deadline;
     jzx__wheel_put(wheel, entry, false);
     wheel->count++;
 }
@@ -160,7 +191,7 @@ static inline void jzx__wheel_remove_near(struct jzx__wheel *wheel,
                                           struct jzx__wheel_entry *entry) {
     jzx__list_remove(&entry->link);
     wheel->count--;
-    entry->place = JZX__WHEEL_NOWHERE;
+    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE, 0);
 }
 
 /* ---- setting and removing ---- */
@@ -173,7 +204,8 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
 void jzx__wheel_deinit(struct jzx__wheel *wheel);
 
 /* Sets an entry that is nowhere. One whose tick has come already is due at once, before what is due
- * since a later one; one beyond JZX__TICK_MAX at that tick. */
+ * since a later one; one beyond JZX__TICK_MAX at that tick. Without memory for the heap one that is
+ * further away than JZX__WHEEL_REACH comes out when that has passed: the owner sets it again. */
 void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
 
 /* Takes an entry out, wherever it is. */
@@ -193,7 +225,7 @@ static inline struct jzx__wheel_entry *jzx__wheel_entry_of(struct jzx__link *lin
 }
 
 static inline bool jzx__wheel_is_set(const struct jzx__wheel_entry *entry) {
-    return entry->place != JZX__WHEEL_NOWHERE;
+    return jzx__wheel_place(entry) != JZX__WHEEL_NOWHERE;
 }
 
 #endif

@@ -3,39 +3,59 @@
  * turn, also in one that has lost its worker: then the lists may be read, and the rest is asked of
  * the worker (H4 of actor/timer.h). */
 #include "actor/own.h"
-#include "actor/timer.h"
+#include "actor/timer_list.h"
 
 #include "jzx/message.h"
 
-static bool has_key(struct jzx__timer *timer, uint64_t key) {
-    return jzx__timer_mode(timer) != JZX__TIMER_IDLE && jzx__timer_more(timer)->key == key &&
+static bool has_key(const struct jzx__timer *timer, uint64_t key) {
+    return jzx__timer_mode(timer) != JZX__TIMER_IDLE && jzx__timer_key(timer) == key &&
            jzx__timer_is_active(timer);
 }
 
-/* The active timer with the key, or NULL. */
-static struct jzx__timer *find(const struct jzx__own *own, uint64_t key) {
+/* A timer, and the index of its record. */
+struct found {
+    struct jzx__timer *timer; /* NULL: none */
+    uint32_t index;
+};
+
+static struct found requested(struct jzx__node *node) {
+    struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
+    return (struct found){timer, timer->number};
+}
+
+/* What is in a place of the list of those with a key. */
+static struct found listed(const struct jzx__own *own, uint32_t place) {
+    uint32_t index = own->cold->keyed->places[place];
+    if (index == JZX__TIMER_NONE)
+        return (struct found){NULL, 0};
+    return (struct found){jzx__timer_record(&own->turn->ctx.loop->timer_pool, index), index};
+}
+
+static uint32_t places(const struct jzx__own *own) {
+    return own->cold == NULL || own->cold->keyed == NULL ? 0 : own->cold->keyed->count;
+}
+
+/* The active timer with the key. */
+static struct found find(const struct jzx__own *own, uint64_t key) {
     for (struct jzx__node *node = own->turn->requested; node != NULL; node = node->next) {
-        struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
-        if (has_key(timer, key))
-            return timer;
+        struct found found = requested(node);
+        if (has_key(found.timer, key))
+            return found;
     }
-    if (own->cold == NULL)
-        return NULL;
-    const struct jzx__link *ring = &own->cold->keyed.ring;
-    for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
-        struct jzx__timer *timer = JZX_CONTAINER_OF(link, struct jzx__timer, link);
-        if (has_key(timer, key))
-            return timer;
+    for (uint32_t i = places(own); i-- != 0;) {
+        struct found found = listed(own, i);
+        if (found.timer != NULL && has_key(found.timer, key))
+            return found;
     }
-    return NULL;
+    return (struct found){NULL, 0};
 }
 
 static jzx_err launch(const struct jzx__own *own, const struct jzx__timer_spec *spec) {
     return jzx__timer_start(own->turn, own->me, spec, NULL);
 }
 
-static bool cancel(const struct jzx__own *own, struct jzx__timer *timer) {
-    return jzx__timer_cancel_listed(own->turn->ctx.loop, own->me, timer);
+static bool cancel(const struct jzx__own *own, struct found found) {
+    return jzx__timer_cancel_listed(own->turn->ctx.loop, own->me, found.timer, found.index);
 }
 
 /* The timer that had the key goes only when the new one is set. */
@@ -44,12 +64,12 @@ static jzx_err start(jzx_context *ctx, struct jzx__timer_spec *spec) {
     if ((spec->data == NULL && spec->len != 0) || spec->len > JZX_MSG_LEN_MAX ||
         spec->tag >= JZX_TAG_RESERVED || !jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
-    struct jzx__timer *before = find(&own, spec->key);
+    struct found before = find(&own, spec->key);
     spec->to = ctx->self;
     spec->from = ctx->self;
     spec->keyed = true;
     jzx_err err = launch(&own, spec);
-    if (err == JZX_OK && before != NULL)
+    if (err == JZX_OK && before.timer != NULL)
         cancel(&own, before);
     jzx__own_end(&own);
     return err;
@@ -83,8 +103,8 @@ jzx_err jzx_timer_stop(jzx_context *ctx, uint64_t key) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
-    struct jzx__timer *timer = find(&own, key);
-    bool stopped = timer != NULL && cancel(&own, timer);
+    struct found found = find(&own, key);
+    bool stopped = found.timer != NULL && cancel(&own, found);
     jzx__own_end(&own);
     return stopped ? JZX_OK : JZX_ERR_TIMER_INVALID;
 }
@@ -95,14 +115,13 @@ size_t jzx_timer_stop_all(jzx_context *ctx) {
     if (!jzx__own_begin(&own, ctx))
         return 0;
     for (struct jzx__node *node = own.turn->requested; node != NULL; node = node->next) {
-        struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
-        count += jzx__timer_mode(timer) != JZX__TIMER_IDLE && cancel(&own, timer);
+        struct found found = requested(node);
+        count += jzx__timer_mode(found.timer) != JZX__TIMER_IDLE && cancel(&own, found);
     }
-    struct jzx__link *ring = own.cold == NULL ? NULL : &own.cold->keyed.ring;
-    for (struct jzx__link *link = ring == NULL ? NULL : ring->next; link != ring;) {
-        struct jzx__timer *timer = JZX_CONTAINER_OF(link, struct jzx__timer, link);
-        link = link->next; /* read first: the timer may be gone */
-        count += jzx__timer_mode(timer) != JZX__TIMER_IDLE && cancel(&own, timer);
+    for (uint32_t i = 0; i < places(&own); i++) {
+        struct found found = listed(&own, i);
+        count += found.timer != NULL && jzx__timer_mode(found.timer) != JZX__TIMER_IDLE &&
+                 cancel(&own, found);
     }
     jzx__own_end(&own);
     return count;
@@ -112,7 +131,7 @@ bool jzx_timer_is_active(const jzx_context *ctx, uint64_t key) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return false;
-    bool active = find(&own, key) != NULL;
+    bool active = find(&own, key).timer != NULL;
     jzx__own_end(&own);
     return active;
 }
@@ -130,20 +149,22 @@ uint64_t jzx_timer_missed(const jzx_context *ctx) {
 /* ---- receive timeout ---- */
 
 /* Of those asked for in a turn without a worker the newest, else the one that is set. */
-static struct jzx__timer *idle_timer(const struct jzx__own *own) {
+static struct found idle_timer(const struct jzx__own *own) {
     for (struct jzx__node *node = own->turn->requested; node != NULL; node = node->next) {
-        struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
-        if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && jzx__timer_is_active(timer))
-            return timer;
+        struct found found = requested(node);
+        if (jzx__timer_mode(found.timer) == JZX__TIMER_IDLE && jzx__timer_is_active(found.timer))
+            return found;
     }
-    return own->cold == NULL ? NULL : own->cold->receive;
+    if (own->cold == NULL || own->cold->receive == NULL)
+        return (struct found){NULL, 0};
+    return listed(own, own->cold->receive->number);
 }
 
 jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
-    struct jzx__timer *before = idle_timer(&own);
+    struct found before = idle_timer(&own);
     jzx_err err = JZX_OK;
     if (idle_ns != JZX_NEVER) {
         struct jzx__timer_spec spec = {.to = ctx->self,
@@ -153,7 +174,7 @@ jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {
                                        .delay_ns = idle_ns};
         err = launch(&own, &spec);
     }
-    if (err == JZX_OK && before != NULL && (idle_ns == JZX_NEVER || own.me == NULL))
+    if (err == JZX_OK && before.timer != NULL && (idle_ns == JZX_NEVER || own.me == NULL))
         cancel(&own, before); /* else the new one has replaced it */
     jzx__own_end(&own);
     return err;

@@ -166,7 +166,7 @@ JZX_TEST(a_timer_without_memory_is_refused_and_the_next_one_is_not, "C17", "C+fa
 /* Without memory for it a timer that is far away, or that meets a wheel which has stood still for
  * long, fires at its time all the same. */
 JZX_TEST(a_far_timer_needs_no_more_memory_than_a_near_one, "C+fail", "E51") {
-    static const uint64_t delays_s[] = {100, 1048, 1049, 2100, 100000};
+    static const uint64_t delays_s[] = {100, 1048, 1049, 2100, 100000, 2147483, 2147484, 10000000};
     for (uint32_t i = 0; i < sizeof delays_s / sizeof delays_s[0]; i++) {
         struct diary diary = {0};
         struct timing timing = timing_open();
@@ -181,6 +181,34 @@ JZX_TEST(a_far_timer_needs_no_more_memory_than_a_near_one, "C+fail", "E51") {
         JZX_EXPECT_EQ(diary.count, 1);
         timing_advance(&timing, JZX_MS(1));
         JZX_EXPECT_EQ(diary.count, 2);
+        fixture_fail_allocations(UINT64_MAX, 0);
+        timing_close(&timing);
+    }
+}
+
+/* The same for one that repeats: 30 days are more than an entry of the wheel can say. */
+JZX_TEST(a_far_timer_repeats_without_more_memory, "C+fail", "E51") {
+    static const jzx_repeat repeats[] = {JZX_FIXED_RATE, JZX_FIXED_DELAY};
+    const uint64_t period_ns = JZX_SECOND(30 * 24 * 3600);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct diary diary = {0};
+        struct timing timing = timing_open();
+        jzx_actor_id id = timing_spawn(&timing, &diary);
+        timing_set(timing.loop, id, 1, JZX_MS(1)); /* it has what it needs */
+        timing_advance(&timing, JZX_MS(1));
+        fixture_fail_allocations(0, UINT64_MAX);
+        jzx_timer_id timer;
+        jzx_err err =
+            jzx_send_every(timing.loop, id, JZX_NOBODY, NULL, 0, 2, period_ns, repeats[i], &timer);
+        JZX_EXPECT_EQ(err, JZX_OK);
+        timing_step(&timing);
+        for (uint32_t fired = 1; fired <= 3; fired++) {
+            timing_advance(&timing, period_ns - JZX_MS(1));
+            JZX_EXPECT_EQ(diary.count, fired);
+            timing_advance(&timing, JZX_MS(1));
+            JZX_EXPECT_EQ(diary.count, fired + 1);
+        }
+        JZX_EXPECT_EQ(jzx_timer_cancel(timing.loop, timer), JZX_OK);
         fixture_fail_allocations(UINT64_MAX, 0);
         timing_close(&timing);
     }

@@ -22,12 +22,14 @@
 
 #define MS ((uint64_t)1000000)
 #define COLD_MAX 2
+#define BLOCKS_MAX 2
 #define GUESSED_ID (JZX__TIMER_GENERATION_ONE | 0) /* of the first timer of all */
 
 static struct {
     struct jzx_loop loop;
     struct jzx__seat seats[2];
     _Alignas(64) char cold[COLD_MAX][JZX__RECORD_SIZE];
+    _Alignas(64) char blocks[2][BLOCKS_MAX][JZX__BLOCK_SIZE_MIN]; /* for lists, and what repeats */
     struct timer_marks marks;
     struct jzx__actor *actor;
     jzx_actor_id actor_id;
@@ -130,8 +132,8 @@ static void pass_time(void) {
     s.loop.sched.clock.manual_ns += 2 * MS;
 }
 
-/* Two workers, and an actor of the first. */
-static void set_up(void) {
+/* Two workers, and an actor of the first. There is no memory for a list. */
+static void set_up_bare(void) {
     const jzx_config config = {.size = sizeof config,
                                .allocator = model_allocator,
                                .workers = 2,
@@ -154,6 +156,12 @@ static void set_up(void) {
     set_up_worker(1);
     sit(0);
     spawn();
+}
+
+static void set_up(void) {
+    set_up_bare();
+    for (unsigned i = 0; i < 2 * BLOCKS_MAX; i++)
+        jzx__slab_free(&s.loop.sched.workers[i % 2]->slab, 0, s.blocks[i % 2][i / 2]);
 }
 
 /* Worker 0 has one record at hand: of a batch, most would only cost time. */
@@ -375,10 +383,19 @@ static void set_and_cancel_outside(void) {
 }
 
 /* As from set_up, with a cold record for who makes the timer. */
-static void set_up_outside(void) {
-    set_up();
+static void stock_outside(void) {
     pass_time();
     jzx__slab_free(&jzx__sched_foreign(&s.loop.sched)->slab, JZX__COLD_CLASS, s.cold[0]);
+}
+
+static void set_up_outside(void) {
+    set_up();
+    stock_outside();
+}
+
+static void set_up_outside_bare(void) {
+    set_up_bare();
+    stock_outside();
 }
 
 /* ---- a turn without its worker (H4) ---- */
@@ -418,10 +435,10 @@ static void take_and_return(void) {
  * the turn with the worker. */
 static void restart_and_return(void) {
     const struct jzx__timer_spec spec = {.to = s.actor_id, .delay_ns = 1};
-    struct jzx__link *link = jzx__actor_cold(s.actor)->timers.ring.next;
-    model_plain_read(&link->next); /* on its way to the last */
-    struct jzx__timer *timer = timer_of_link(link);
-    s.cancelled += jzx__timer_cancel_listed(&s.loop, NULL, timer);
+    const struct jzx__timer_list *list = jzx__actor_cold(s.actor)->timers;
+    model_plain_read(list);
+    struct jzx__timer *timer = jzx__timer_record(&s.loop.timer_pool, list->places[0]);
+    s.cancelled += jzx__timer_cancel_listed(&s.loop, NULL, timer, list->places[0]);
     timer = jzx__timer_make(&s.loop, NULL, &spec);
     MODEL_ASSERT(timer != NULL && jzx__timer_request(&s.turn, timer));
     leave_turn();
@@ -612,6 +629,22 @@ const struct model_scenario model_timer[] = {
      .check = check_one,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 4, .stale = 4},
+     TIMER},
+    {.name = "timer_set_outside_unlisted",
+     .about = "H6: the same, without memory for a list",
+     .setup = set_up_outside_bare,
+     .threads = {run_and_look_0, set_and_cancel_outside},
+     .check = check_one,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 3, .stale = 2},
+     TIMER},
+    {.name = "timer_set_unlisted_against_end",
+     .about = "H6: set and cancelled elsewhere without a list, against the end of its actor",
+     .setup = set_up_outside_bare,
+     .threads = {run_and_end_0, set_and_cancel_outside},
+     .check = check_end,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 3, .stale = 2},
      TIMER},
     {.name = "timer_set_here_and_guessed",
      .about = "H1: set by its own actor, and cancelled by who has guessed its id",

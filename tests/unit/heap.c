@@ -11,6 +11,8 @@
 struct model {
     struct jzx__heap heap;
     struct jzx__heap_node nodes[NODE_COUNT];
+    uint64_t keys[NODE_COUNT];
+    uint64_t sequences[NODE_COUNT];
     bool inside[NODE_COUNT];
     uint32_t count;
     uint64_t sequence;
@@ -22,17 +24,23 @@ static const jzx_allocator *counting(void) {
     return &allocator;
 }
 
-static bool is_before(const struct jzx__heap_node *a, const struct jzx__heap_node *b) {
-    return a->key < b->key || (a->key == b->key && a->sequence < b->sequence);
+static const struct jzx__heap_node *first_of(const struct jzx__heap *heap) {
+    const struct jzx__heap_item *item = jzx__heap_peek(heap);
+    return item == NULL ? NULL : item->node;
+}
+
+static bool is_before(const struct model *m, uint32_t a, uint32_t b) {
+    return m->keys[a] < m->keys[b] ||
+           (m->keys[a] == m->keys[b] && m->sequences[a] < m->sequences[b]);
 }
 
 static struct jzx__heap_node *model_min(struct model *m) {
-    struct jzx__heap_node *min = NULL;
+    uint32_t min = NODE_COUNT;
     for (uint32_t i = 0; i < NODE_COUNT; i++) {
-        if (m->inside[i] && (min == NULL || is_before(&m->nodes[i], min)))
-            min = &m->nodes[i];
+        if (m->inside[i] && (min == NODE_COUNT || is_before(m, i, min)))
+            min = i;
     }
-    return min;
+    return min == NODE_COUNT ? NULL : &m->nodes[min];
 }
 
 static void model_forget(struct model *m, const struct jzx__heap_node *node) {
@@ -49,11 +57,11 @@ static uint64_t random_key(struct jzx__rng *rng) {
 static bool push(struct model *m, uint32_t at, uint64_t key) {
     if (m->inside[at])
         return true;
-    m->nodes[at].key = key;
-    m->nodes[at].sequence = m->sequence++;
+    m->keys[at] = key;
+    m->sequences[at] = m->sequence++;
     m->inside[at] = true;
     m->count++;
-    return JZX_EXPECT(jzx__heap_push(&m->heap, &m->nodes[at]));
+    return JZX_EXPECT(jzx__heap_push(&m->heap, &m->nodes[at], key, m->sequences[at]));
 }
 
 static bool pop(struct model *m) {
@@ -86,7 +94,7 @@ static bool check_seed(struct jzx__rng *rng) {
     memset(&m, 0, sizeof m);
     jzx__heap_init(&m.heap, counting());
     for (int i = 0; held && i < 400; i++) {
-        held = step(&m, rng) && JZX_EXPECT(jzx__heap_peek(&m.heap) == model_min(&m)) &&
+        held = step(&m, rng) && JZX_EXPECT(first_of(&m.heap) == model_min(&m)) &&
                JZX_EXPECT_EQ(m.heap.count, m.count);
     }
     while (held && m.count > 0)
@@ -106,12 +114,13 @@ JZX_TEST(equal_keys_come_out_by_sequence_whatever_their_address_and_order_of_arr
     struct jzx__heap_node nodes[COUNT];
     jzx__heap_init(&heap, counting());
     for (uint32_t i = 0; i < COUNT; i++) {
-        nodes[i].key = 5;
-        nodes[i].sequence = (i * 37 + 11) % COUNT; /* each once, neither rising nor falling */
-        assert_true(jzx__heap_push(&heap, &nodes[i]));
+        uint64_t sequence = (i * 37 + 11) % COUNT; /* each once, neither rising nor falling */
+        assert_true(jzx__heap_push(&heap, &nodes[i], 5, sequence));
     }
-    for (uint64_t i = 0; i < COUNT; i++)
-        JZX_EXPECT_EQ(jzx__heap_pop(&heap)->sequence, i);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const struct jzx__heap_node *node = jzx__heap_pop(&heap);
+        JZX_EXPECT_EQ(((uint64_t)(node - nodes) * 37 + 11) % COUNT, i);
+    }
     JZX_EXPECT(jzx__heap_pop(&heap) == NULL);
     jzx__heap_deinit(&heap);
 }
@@ -126,16 +135,15 @@ JZX_TEST(an_element_removed_from_any_place_leaves_the_others_in_order) {
         struct jzx__heap_node nodes[COUNT];
         jzx__heap_init(&heap, counting());
         for (size_t i = 0; i < COUNT; i++) {
-            nodes[i] = (struct jzx__heap_node){.key = keys[i], .sequence = i};
-            assert_true(jzx__heap_push(&heap, &nodes[i]));
+            assert_true(jzx__heap_push(&heap, &nodes[i], keys[i], i));
         }
         jzx__heap_remove(&heap, &nodes[removed]);
         uint64_t last = 0;
         for (size_t i = 1; i < COUNT; i++) {
-            struct jzx__heap_node *node = jzx__heap_pop(&heap);
+            const struct jzx__heap_node *node = jzx__heap_pop(&heap);
             JZX_EXPECT(node != &nodes[removed]);
-            JZX_EXPECT(node->key >= last);
-            last = node->key;
+            JZX_EXPECT(keys[node - nodes] >= last);
+            last = keys[node - nodes];
         }
         JZX_EXPECT(jzx__heap_peek(&heap) == NULL);
         jzx__heap_deinit(&heap);
@@ -147,18 +155,16 @@ JZX_TEST(a_push_without_memory_is_refused_and_leaves_the_heap_as_it_was, "C17") 
     struct jzx__heap_node nodes[200];
     jzx__heap_init(&heap, counting());
     fixture_fail_allocations(0, 1);
-    nodes[0] = (struct jzx__heap_node){.key = 1000};
-    JZX_EXPECT(!jzx__heap_push(&heap, &nodes[0]));
+    JZX_EXPECT(!jzx__heap_push(&heap, &nodes[0], 1000, 0));
     JZX_EXPECT(jzx__heap_peek(&heap) == NULL);
     uint64_t refused = 0;
     for (uint64_t i = 0; i < 200; i++) {
-        nodes[i] = (struct jzx__heap_node){.key = 1000 - i, .sequence = i};
         fixture_fail_allocations(0, 1);
-        if (!jzx__heap_push(&heap, &nodes[i])) {
+        if (!jzx__heap_push(&heap, &nodes[i], 1000 - i, i)) {
             refused++;
             JZX_EXPECT_EQ(heap.count, i);
-            JZX_EXPECT(jzx__heap_peek(&heap) == (i == 0 ? NULL : &nodes[i - 1]));
-            assert_true(jzx__heap_push(&heap, &nodes[i])); /* now there is memory */
+            JZX_EXPECT(first_of(&heap) == (i == 0 ? NULL : &nodes[i - 1]));
+            assert_true(jzx__heap_push(&heap, &nodes[i], 1000 - i, i)); /* now there is memory */
         }
     }
     fixture_fail_allocations(UINT64_MAX, 0);
@@ -177,8 +183,7 @@ JZX_TEST(a_heap_that_was_emptied_asks_for_no_more_memory) {
     uint64_t after_first_round = 0;
     for (int round = 0; round < 100; round++) {
         for (uint64_t i = 0; i < 50; i++) {
-            nodes[i] = (struct jzx__heap_node){.key = i ^ 21, .sequence = i};
-            assert_true(jzx__heap_push(&heap, &nodes[i]));
+            assert_true(jzx__heap_push(&heap, &nodes[i], i ^ 21, i));
         }
         while (jzx__heap_pop(&heap) != NULL)
             continue;
@@ -193,10 +198,10 @@ JZX_TEST(a_heap_that_was_emptied_asks_for_no_more_memory) {
 
 static void remove_a_stranger(void) {
     struct jzx__heap heap;
-    struct jzx__heap_node inside = {.key = 1};
-    struct jzx__heap_node stranger = {.key = 1};
+    struct jzx__heap_node inside = {.place = 0};
+    struct jzx__heap_node stranger = {.place = 0};
     jzx__heap_init(&heap, counting());
-    jzx__heap_push(&heap, &inside);
+    jzx__heap_push(&heap, &inside, 1, 0);
     jzx__heap_remove(&heap, &stranger);
 }
 

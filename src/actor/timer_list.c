@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "actor/timer_list.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static size_t list_size_bytes(uint32_t capacity) {
+    return sizeof(struct jzx__timer_list) + (size_t)capacity * sizeof(uint32_t);
+}
+
+/* As many as fit into a block of that size. */
+static uint32_t capacity_of(size_t size) {
+    return (uint32_t)((size - sizeof(struct jzx__timer_list)) / sizeof(uint32_t));
+}
+
+static struct jzx__timer_list *make(struct jzx_loop *loop, struct jzx__worker *me, size_t size) {
+    uint32_t class_index = jzx__slab_class(size);
+    struct jzx__timer_list *list = class_index == JZX__SLAB_CLASS_COUNT
+                                       ? jzx__alloc(&loop->sched.allocator, size)
+                                       : jzx__sched_alloc(&loop->sched, me, class_index);
+    if (list == NULL)
+        return NULL;
+    if (class_index == JZX__SLAB_CLASS_COUNT)
+        jzx__advise_large_pages(list, size);
+    *list = (struct jzx__timer_list){.capacity = capacity_of(size)};
+    return list;
+}
+
+void jzx__timer_list_free(struct jzx_loop *loop, struct jzx__worker *me,
+                          struct jzx__timer_list **list) {
+    if (*list == NULL)
+        return;
+    size_t size = list_size_bytes((*list)->capacity);
+    uint32_t class_index = jzx__slab_class(size);
+    if (class_index == JZX__SLAB_CLASS_COUNT)
+        jzx__free(&loop->sched.allocator, *list, size);
+    else
+        jzx__sched_free(&loop->sched, me, class_index, *list);
+    *list = NULL;
+}
+
+/* The same without empty places. */
+static void close_gaps(const struct jzx_loop *loop, struct jzx__timer_list *list) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t index = list->places[i];
+        if (index == JZX__TIMER_NONE)
+            continue;
+        jzx__timer_record(&loop->timer_pool, index)->number = kept;
+        list->places[kept++] = index;
+    }
+    JZX_ASSERT(kept == list->live);
+    list->count = kept;
+}
+
+static bool grow(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer_list **list) {
+    struct jzx__timer_list *old = *list;
+    if (old->capacity > UINT32_MAX / 4)
+        return false;
+    struct jzx__timer_list *longer = make(loop, me, 2 * list_size_bytes(old->capacity));
+    if (longer == NULL)
+        return false;
+    memcpy(longer->places, old->places, old->count * sizeof old->places[0]);
+    longer->count = old->count;
+    longer->live = old->live;
+    jzx__timer_list_free(loop, me, list);
+    *list = longer;
+    return true;
+}
+
+bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__timer_list **list) {
+    if (*list == NULL)
+        *list = make(loop, me, JZX__BLOCK_SIZE_MIN);
+    if (*list == NULL)
+        return false;
+    if (jzx__timer_list_has_room(*list))
+        return true;
+    if ((*list)->live <= (*list)->capacity / 2)
+        close_gaps(loop, *list);
+    return jzx__timer_list_has_room(*list) || grow(loop, me, list);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The timers of an actor: an array of the indexes of their records. A record knows its place, so
+ * that it is taken out without a look at any other; the place stays empty until the array is full,
+ * or all behind it are empty, too. The owner's alone.
+ *
+ *   L1  places[i] is NONE, or the index of a record whose number is i.
+ *   L2  live places are not NONE, and the last one of count is not. */
+#ifndef JZX_ACTOR_TIMER_LIST_H
+#define JZX_ACTOR_TIMER_LIST_H
+
+#include "actor/timer.h"
+
+#define JZX__TIMER_NONE UINT32_MAX
+
+struct jzx__timer_list {
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t live;
+    uint32_t places[];
+};
+
+static inline bool jzx__timer_list_is_empty(const struct jzx__timer_list *list) {
+    return list == NULL || list->live == 0;
+}
+
+/* True if one can be added without memory. */
+static inline bool jzx__timer_list_has_room(const struct jzx__timer_list *list) {
+    return list != NULL && list->count < list->capacity;
+}
+
+/* Of one that has room. */
+static inline void jzx__timer_list_add(struct jzx__timer_list *list, struct jzx__timer *timer) {
+    list->places[list->count] = timer->number;
+    timer->number = list->count++;
+    list->live++;
+}
+
+/* L2 */
+static inline void jzx__timer_list_trim(struct jzx__timer_list *list) {
+    while (list->count != 0 && list->places[list->count - 1] == JZX__TIMER_NONE)
+        list->count--;
+}
+
+static inline void jzx__timer_list_remove(struct jzx__timer_list *list, struct jzx__timer *timer) {
+    uint32_t place = timer->number;
+    timer->number = list->places[place];
+    list->places[place] = JZX__TIMER_NONE;
+    list->live--;
+    if (place + 1 == list->count)
+        jzx__timer_list_trim(list);
+}
+
+/* Makes room for one more. False without memory. */
+bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__timer_list **list);
+
+/* *list is NULL then. */
+void jzx__timer_list_free(struct jzx_loop *loop, struct jzx__worker *me,
+                          struct jzx__timer_list **list);
+
+#endif
