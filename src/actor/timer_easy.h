@@ -23,13 +23,27 @@ JZX_INLINE struct jzx__timer *jzx__timer_fill(struct jzx__timers *timers, jzx_ac
     return timer;
 }
 
+/* The actor if it is one of mine, else NULL. Mostly it is the one whose turn it is. */
+JZX_INLINE struct jzx__actor *jzx__timer_my_actor(const struct jzx_loop *loop,
+                                                  const struct jzx__worker *me, jzx_actor_id to) {
+    if (JZX_UNLIKELY(me == NULL))
+        return NULL;
+    struct jzx__task *current = jzx__worker_current(me);
+    if (JZX_LIKELY(current != NULL && me->sched == &loop->sched)) {
+        struct jzx__actor *actor = jzx__actor_of(current);
+        if (jzx__actor_id(actor) == to)
+            return actor; /* and this thread has the worker */
+    }
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    return actor != NULL && jzx__timer_may_list(me, actor) ? actor : NULL;
+}
+
 /* False if it is not the common case: then nothing has happened. The arguments are valid. */
 JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
                                     jzx_actor_id from, const void *data, size_t len, uint32_t tag,
                                     uint64_t delay_ns, jzx_timer_id *id) {
-    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
-    if (actor == NULL || me == NULL || !jzx__timer_may_list(me, actor) || delay_ns == 0 ||
-        delay_ns >= JZX__WHEEL_SPAN * JZX__TIMER_TICK_NS)
+    struct jzx__actor *actor = jzx__timer_my_actor(loop, me, to);
+    if (actor == NULL || delay_ns - 1 >= JZX__WHEEL_SPAN * JZX__TIMER_TICK_NS - 1)
         return false;
     struct jzx__timers *timers = jzx__timers_of(me);
     struct jzx__cold *cold = jzx__actor_cold(actor);
@@ -71,9 +85,11 @@ JZX_INLINE bool jzx__timer_cancel_easy(struct jzx_loop *loop, struct jzx__worker
     if (jzx__atomic_load_acquire(&timer->state) != set)
         return false;
     struct jzx__timers *timers = jzx__timers_of(me);
-    struct jzx__actor *actor = jzx__table_slot(&loop->table, timer->target);
-    if (!jzx__timer_may_list(me, actor) ||
-        jzx__wheel_place(&timer->wait.entry) != JZX__WHEEL_IN_SLOT ||
+    struct jzx__task *current = jzx__worker_current(me);
+    struct jzx__actor *actor = current == NULL ? NULL : jzx__actor_of(current);
+    if (JZX_UNLIKELY(actor == NULL || jzx_id_index(jzx__actor_id(actor)) != timer->target))
+        actor = jzx__table_slot(&loop->table, timer->target);
+    if (!jzx__timer_may_list(me, actor) || !jzx__wheel_is_in_slot(&timer->wait.entry) ||
         !jzx__timer_cache_has_room(&timers->cache))
         return false;
     /* acquire, release: pairs with itself in other hands; cancelled and free in one (H2) */

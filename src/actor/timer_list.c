@@ -50,8 +50,15 @@ static void close_gaps(const struct jzx_loop *loop, struct jzx__timer_list *list
         jzx__timer_record(&loop->timer_pool, index)->number = kept;
         list->places[kept++] = index;
     }
-    JZX_ASSERT(kept == list->live);
     list->count = kept;
+}
+
+/* Places that are not empty. */
+static uint32_t count_live(const struct jzx__timer_list *list) {
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        live += list->places[i] != JZX__TIMER_NONE;
+    return live;
 }
 
 static bool grow(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer_list **list) {
@@ -63,7 +70,6 @@ static bool grow(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__time
         return false;
     memcpy(longer->places, old->places, old->count * sizeof old->places[0]);
     longer->count = old->count;
-    longer->live = old->live;
     jzx__timer_list_free(loop, me, list);
     *list = longer;
     return true;
@@ -77,7 +83,7 @@ bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,
         return false;
     if (jzx__timer_list_has_room(*list))
         return true;
-    if ((*list)->live <= (*list)->capacity / 2)
+    if (count_live(*list) <= (*list)->capacity / 2) /* else that would be needed again soon */
         close_gaps(loop, *list);
     return jzx__timer_list_has_room(*list) || grow(loop, me, list);
 }

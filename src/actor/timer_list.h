@@ -4,7 +4,7 @@
  * or all behind it are empty, too. The owner's alone.
  *
  *   L1  places[i] is NONE, or the index of a record whose number is i.
- *   L2  live places are not NONE, and the last one of count is not. */
+ *   L2  the last of them is not NONE. */
 #ifndef JZX_ACTOR_TIMER_LIST_H
 #define JZX_ACTOR_TIMER_LIST_H
 
@@ -13,14 +13,13 @@
 #define JZX__TIMER_NONE UINT32_MAX
 
 struct jzx__timer_list {
-    uint32_t count;
+    uint32_t count; /* of places, empty ones too */
     uint32_t capacity;
-    uint32_t live;
     uint32_t places[];
 };
 
 static inline bool jzx__timer_list_is_empty(const struct jzx__timer_list *list) {
-    return list == NULL || list->live == 0;
+    return list == NULL || list->count == 0;
 }
 
 /* True if one can be added without memory. */
@@ -32,7 +31,6 @@ static inline bool jzx__timer_list_has_room(const struct jzx__timer_list *list) 
 static inline void jzx__timer_list_add(struct jzx__timer_list *list, struct jzx__timer *timer) {
     list->places[list->count] = timer->number;
     timer->number = list->count++;
-    list->live++;
 }
 
 /* L2 */
@@ -45,7 +43,6 @@ static inline void jzx__timer_list_remove(struct jzx__timer_list *list, struct j
     uint32_t place = timer->number;
     timer->number = list->places[place];
     list->places[place] = JZX__TIMER_NONE;
-    list->live--;
     if (place + 1 == list->count)
         jzx__timer_list_trim(list);
 }

@@ -183,7 +183,7 @@ static inline void jzx__wheel_set_near(struct jzx__wheel *wheel, struct jzx__whe
 }
 
 static inline bool jzx__wheel_is_near(const struct jzx__wheel *wheel, uint64_t deadline) {
-    return deadline > wheel->now && deadline - wheel->now < wheel->span;
+    return deadline - wheel->now - 1 < wheel->span - 1; /* also if it is over: then it wraps */
 }
 
 /* jzx__wheel_remove for an entry in a slot. */
@@ -222,6 +222,10 @@ uint64_t jzx__wheel_next(struct jzx__wheel *wheel);
 /* The entry of a link in a slot. */
 static inline struct jzx__wheel_entry *jzx__wheel_entry_of(struct jzx__link *link) {
     return (void *)((char *)link - offsetof(struct jzx__wheel_entry, link));
+}
+
+static inline bool jzx__wheel_is_in_slot(const struct jzx__wheel_entry *entry) {
+    return (entry->info & JZX__WHEEL_PLACE) == JZX__WHEEL_IN_SLOT << JZX__WHEEL_PLACE_SHIFT;
 }
 
 static inline bool jzx__wheel_is_set(const struct jzx__wheel_entry *entry) {

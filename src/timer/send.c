@@ -68,14 +68,23 @@ jzx_err jzx_send_every(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const
     return set_any(loop, &spec, timer);
 }
 
-jzx_err jzx_timer_cancel(jzx_loop *loop, jzx_timer_id timer) {
+static JZX_COLD jzx_err cancel_any(jzx_loop *loop, jzx_timer_id timer) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = JZX_LIKELY(jzx__timer_cancel_easy(loop, me, timer))
-                      ? JZX_OK
-                      : jzx__timer_cancel(loop, me, timer);
+    jzx_err err = jzx__timer_cancel(loop, me, timer);
     jzx__visit_end(&visit);
     return err;
+}
+
+jzx_err jzx_timer_cancel(jzx_loop *loop, jzx_timer_id timer) {
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat)) || JZX_UNLIKELY(loop == NULL))
+        return cancel_any(loop, timer);
+    struct jzx__worker *me = jzx__seat_enter(seat);
+    bool cancelled =
+        me != NULL && me->sched == &loop->sched && jzx__timer_cancel_easy(loop, me, timer);
+    jzx__seat_leave(seat, 0);
+    return JZX_LIKELY(cancelled) ? JZX_OK : cancel_any(loop, timer);
 }
