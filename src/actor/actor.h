@@ -60,6 +60,7 @@ struct jzx__cold {
     uint64_t heard_ns;                 /* when the last message that counts for it was handled */
     bool hears;                        /* one that counts is being handled */
     uint32_t looks;                    /* nodes in the private list that are to be looked at */
+    uint32_t chained;                  /* the first timer that no list had room for, as a number */
     bool accounts;                     /* as the spawn options say */
     bool traps_exits;                  /* see watch.h, as what follows */
     bool keeps_mail;                   /* its supervisor gets what it has not handled */

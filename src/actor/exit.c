@@ -84,7 +84,8 @@ static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct 
 }
 
 static bool has_timers(const struct jzx__cold *cold) {
-    return !jzx__timer_list_is_empty(cold->timers) || !jzx__timer_list_is_empty(cold->keyed);
+    return !jzx__timer_list_is_empty(cold->timers) || !jzx__timer_list_is_empty(cold->keyed) ||
+           cold->chained != 0;
 }
 
 /* Dead letters: the stash, the private list, then what the inbox held. */

@@ -3,6 +3,7 @@
  * all while the loop does not run; from outside only what other threads may read. */
 #include "actor/mailbox.h"
 #include "actor/memory.h"
+#include "actor/timer_list.h"
 
 static size_t list_size_bytes(const struct jzx__node *node) {
     size_t bytes = 0;
@@ -53,6 +54,7 @@ static void fill_cold(const struct jzx__actor *actor, jzx_actor_info *info) {
         info->stashed = cold->stash_count;
         info->memory_bytes += list_size_bytes(cold->stash_first);
         info->memory_bytes += jzx__memory_taken_bytes(cold);
+        info->memory_bytes += jzx__timer_list_size_bytes(cold);
     }
 }
 

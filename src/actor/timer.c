@@ -65,12 +65,6 @@ static bool is_target(const struct jzx__actor *actor, struct jzx__timer *timer) 
     return jzx_id_generation(jzx__actor_id(actor)) == jzx__timer_block(timer)->node.generation;
 }
 
-/* True if its actor lives, and on this worker. */
-static bool is_here(struct jzx__worker *me, struct jzx__timer *timer) {
-    struct jzx__actor *actor = me == NULL ? NULL : actor_of(jzx__loop_of(me), timer);
-    return actor != NULL && jzx__worker_owns(me, &actor->task) && is_target(actor, timer);
-}
-
 static uint64_t ns_of_tick(uint64_t tick) {
     return tick > UINT64_MAX / JZX__TIMER_TICK_NS ? JZX_NEVER : tick * JZX__TIMER_TICK_NS;
 }
@@ -102,9 +96,13 @@ static void catch_up(struct jzx__worker *me) {
     jzx__wheel_pop(wheel, jzx__atomic_load_relaxed(&me->tick_at_ns) / JZX__TIMER_TICK_NS);
 }
 
-/* One that comes after its time fires at the next look. */
+/* One that comes after its time fires at the next look. What seems far away may not be: a wheel on
+ * which nothing was due for long is behind. */
 static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t tick) {
-    jzx__wheel_set(&jzx__timers_of(me)->wheel, entry, tick);
+    struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
+    if (JZX_UNLIKELY(!jzx__wheel_is_near(wheel, tick)))
+        jzx__wheel_catch_up(wheel, now_of(me) / JZX__TIMER_TICK_NS);
+    jzx__wheel_set(wheel, entry, tick);
     uint64_t due_ns = ns_of_tick(tick);
     if (due_ns < me->due_ns)
         me->due_ns = due_ns;
@@ -129,23 +127,20 @@ static void end_timer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
     jzx__timer_unmake(loop, me, timer);
 }
 
-static bool is_keyed(const struct jzx__timer *timer) {
-    return (jzx__timer_kind(timer) & JZX__TIMER_KEYED) != 0;
-}
-
 /* Of an actor of mine. */
 static void unlist(struct jzx_loop *loop, struct jzx__timer *timer) {
     struct jzx__cold *cold = jzx__actor_cold(actor_of(loop, timer));
-    jzx__timer_list_remove(is_keyed(timer) ? cold->keyed : cold->timers, timer);
+    if (JZX_UNLIKELY(jzx__timer_is_chained(timer)))
+        jzx__timer_unchain(loop, cold, timer);
+    else
+        jzx__timer_list_remove(jzx__timer_is_keyed(timer) ? cold->keyed : cold->timers, timer);
     if (cold->receive == timer)
         cold->receive = NULL;
 }
 
-/* The same for one that is listed still, if it is, at an actor of mine. */
-static void end_listed(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
-    if ((state_of(timer) & JZX__TIMER_ORPHAN) == 0)
-        unlist(loop, timer);
-    end_timer(loop, me, timer);
+static void end_listed(struct jzx__worker *me, struct jzx__timer *timer) {
+    unlist(jzx__loop_of(me), timer);
+    end_timer(jzx__loop_of(me), me, timer);
 }
 
 /* It cannot be brought to its actor (H3). */
@@ -156,8 +151,6 @@ static void bounce(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__ti
 
 /* Its list does not know it any more (H3). */
 static void orphan(struct jzx__worker *me, struct jzx__timer *timer) {
-    if (state_of(timer) & JZX__TIMER_ORPHAN)
-        return; /* H6 */
     unlist(jzx__loop_of(me), timer);
     if (set_bits(timer, JZX__TIMER_ORPHAN) & JZX__TIMER_BOUNCED)
         end_timer(jzx__loop_of(me), me, timer);
@@ -198,19 +191,23 @@ static void list_idle(struct jzx__worker *me, struct jzx__actor *actor, struct j
     cold->heard_ns = now_of(me);
     actor->task.care |= JZX__CARE_HEAD;
     if (before != NULL)
-        jzx__timer_cancel_listed(jzx__loop_of(me), me, before, cold->keyed->places[before->number]);
+        jzx__timer_cancel_listed(jzx__loop_of(me), me, before,
+                                 jzx__timer_index(jzx__loop_of(me), cold, before));
 }
 
 /* False without memory for a longer list. */
-static bool list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    struct jzx__timer_list **list = is_keyed(timer) ? &cold->keyed : &cold->timers;
+static bool list(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__timer *timer) {
+    struct jzx__timer_list **list = jzx__timer_is_keyed(timer) ? &cold->keyed : &cold->timers;
     if (!jzx__timer_list_reserve(jzx__loop_of(me), me, list))
         return false;
     jzx__timer_list_add(*list, timer);
-    if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE))
-        list_idle(me, actor, cold, timer);
     return true;
+}
+
+/* After it was listed. */
+static void welcome(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE))
+        list_idle(me, actor, jzx__actor_cold(actor), timer);
 }
 
 /* On the owner's thread. */
@@ -219,8 +216,10 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
     uint64_t tick = jzx__timer_tick_of(timer);
     if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
         return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-    if (jzx__cold_ensure(jzx__loop_of(me), me, actor) == NULL || !list(me, actor, timer))
+    struct jzx__cold *cold = jzx__cold_ensure(jzx__loop_of(me), me, actor);
+    if (cold == NULL || !list(me, cold, timer))
         return JZX_ERR_NO_MEMORY;
+    welcome(me, actor, timer);
     jzx__timer_to_wait(timer);
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, state_in(timer, jzx__timer_set_at(me)));
@@ -343,10 +342,13 @@ static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx_
         end_timer(loop, me, timer);
         return;
     }
-    if (!list(me, actor, timer))
-        set_bits(timer, JZX__TIMER_ORPHAN); /* H6 */
+    if (!list(me, jzx__actor_cold(actor), timer)) { /* H6 */
+        jzx__timer_chain(jzx__actor_cold(actor), timer);
+        set_bits(timer, JZX__TIMER_CHAINED);
+    }
+    welcome(me, actor, timer);
     if (!set_here(me, timer, JZX__TIMER_TRANSIT, tick))
-        end_listed(jzx__loop_of(me), me, timer);
+        end_listed(me, timer);
 }
 
 bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
@@ -362,7 +364,7 @@ bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jz
     else if (phase == JZX__TIMER_TRANSIT)
         accept(me, actor, timer);
     else
-        end_listed(jzx__loop_of(me), me, timer); /* its home has taken it off the wheel */
+        end_listed(me, timer); /* its home has taken it off the wheel */
     return false;
 }
 
@@ -431,7 +433,7 @@ static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
         extra->due_ns = due_ns;
     pop(me, actor, message);
     if (!set_here(me, timer, JZX__TIMER_QUEUED, jzx__timer_tick(due_ns)))
-        end_listed(jzx__loop_of(me), me, timer); /* cancelled */
+        end_listed(me, timer); /* cancelled */
     return true;
 }
 
@@ -457,7 +459,7 @@ bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
     if (change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_HANDLED))
         return true;
     pop(me, actor, message);
-    end_listed(jzx__loop_of(me), me, timer);
+    end_listed(me, timer);
     return false;
 }
 
@@ -479,18 +481,19 @@ static void repeat(struct jzx__worker *me, struct jzx__timer *timer) {
     if (!rate && extra != NULL)
         extra->due_ns = due_ns;
     if (!set_here(me, timer, JZX__TIMER_HANDLED, jzx__timer_tick(due_ns)))
-        end_listed(jzx__loop_of(me), me, timer);
+        end_listed(me, timer);
 }
 
 void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
                         struct jzx__message *message) {
     struct jzx__timer *timer = jzx__timer_of(message);
     uint64_t state = state_of(timer);
-    bool repeats = (state & JZX__TIMER_REPEATS) && phase_of(state) == JZX__TIMER_HANDLED;
-    if (repeats && ((state & JZX__TIMER_ORPHAN) == 0 || is_here(me, timer)))
+    if (state & JZX__TIMER_ORPHAN)
+        end_timer(loop, me, timer);
+    else if ((state & JZX__TIMER_REPEATS) && phase_of(state) == JZX__TIMER_HANDLED)
         repeat(me, timer);
     else
-        end_listed(loop, me, timer);
+        end_listed(me, timer);
 }
 
 void jzx__timer_stash(struct jzx__message *message) {
@@ -507,8 +510,7 @@ bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
     struct jzx__timer_extra *extra = jzx__timer_extra(timer);
     if (jzx__timer_mode(timer) != JZX__TIMER_ONCE)
         return false;
-    if ((state_of(timer) & JZX__TIMER_ORPHAN) == 0)
-        unlist(loop, timer);
+    unlist(loop, timer);
     message->node.flags &= (uint8_t)~JZX__MSG_TIMER;
     jzx__loop_count(loop, me, timers_ended);
     if (extra != NULL && extra->body != NULL) {
@@ -686,7 +688,7 @@ static void take_off(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
     if (me != NULL && jzx__timer_may_list(me, actor)) {
         if (home == me) {
             jzx__wheel_remove(&jzx__timers_of(me)->wheel, &timer->wait.entry);
-            end_listed(loop, me, timer);
+            end_listed(me, timer);
             return;
         }
         orphan(me, timer);
@@ -726,42 +728,44 @@ bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* ---- the end of an actor ---- */
 
-static void cancel_list(struct jzx__worker *me, const struct jzx__timer_list *list) {
+static void cancel_one(struct jzx__worker *me, uint32_t index) {
     struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, index);
+    if (!jzx__timer_cancel_listed(loop, me, timer, index) &&
+        phase_of(state_of(timer)) == JZX__TIMER_SET)
+        orphan(me, timer); /* another thread has cancelled it, and sends it to its home */
+}
+
+/* It has fired elsewhere, and finds the inbox closed. */
+static void forget_one(struct jzx__worker *me, uint32_t index) {
+    orphan(me, jzx__timer_record(&jzx__loop_of(me)->timer_pool, index));
+}
+
+static void for_list(struct jzx__worker *me, const struct jzx__timer_list *list,
+                     void (*each)(struct jzx__worker *me, uint32_t index)) {
     for (uint32_t i = 0; list != NULL && i < list->count; i++) {
-        uint32_t index = list->places[i];
-        if (index == JZX__TIMER_NONE)
-            continue;
-        struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, index);
-        if (!jzx__timer_cancel_listed(loop, me, timer, index) &&
-            phase_of(state_of(timer)) == JZX__TIMER_SET)
-            orphan(me, timer); /* another thread has cancelled it, and sends it to its home */
+        if (list->places[i] != JZX__TIMER_NONE)
+            each(me, list->places[i]);
+    }
+}
+
+static void for_all(struct jzx__worker *me, const struct jzx__cold *cold,
+                    void (*each)(struct jzx__worker *me, uint32_t index)) {
+    for_list(me, cold->timers, each);
+    for_list(me, cold->keyed, each);
+    for (uint32_t number = cold->chained; number != 0;) {
+        uint32_t index = number - 1;
+        number = jzx__timer_record(&jzx__loop_of(me)->timer_pool, index)->number; /* read first */
+        each(me, index);
     }
 }
 
 void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor) {
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    cancel_list(me, cold->timers);
-    cancel_list(me, cold->keyed);
-}
-
-static void forget_list(struct jzx__worker *me, const struct jzx__timer_list *list) {
-    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
-        /* it has fired elsewhere, and finds the inbox closed */
-        if (list->places[i] != JZX__TIMER_NONE)
-            orphan(me, jzx__timer_record(&jzx__loop_of(me)->timer_pool, list->places[i]));
-    }
+    for_all(me, jzx__actor_cold(actor), cancel_one);
 }
 
 void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor) {
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    forget_list(me, cold->timers);
-    forget_list(me, cold->keyed);
-}
-
-void jzx__timers_release(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
-    jzx__timer_list_free(loop, me, &cold->timers);
-    jzx__timer_list_free(loop, me, &cold->keyed);
+    for_all(me, jzx__actor_cold(actor), forget_one);
 }
 
 void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,
@@ -778,7 +782,7 @@ void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_i
     } else if (state & JZX__TIMER_ORPHAN) {
         end_timer(loop, me, timer);
     } else {
-        end_listed(jzx__loop_of(me), me, timer);
+        end_listed(me, timer);
     }
 }
 

@@ -26,8 +26,8 @@
  *   H4  while a turn goes on without its worker (JZX__AWAY) the lists of that actor do not change:
  *       what comes for them waits until the turn is taken back.
  *   H5  firing needs no memory: the message was made when the timer was set.
- *   H6  an actor that has no memory for a longer list gets the timer all the same, if that was set
- *       by another thread: as an ORPHAN, which fires, and is dropped if the actor has ended.
+ *   H6  taking in a timer that another thread has set needs no memory either: what the list has no
+ *       room for is CHAINED.
  *
  * Rejected: timers that move with their actor (one that waits in a deque to be stolen would have no
  * wheel); a lock per actor (most timers are set and cancelled by their own actor). */
@@ -48,7 +48,8 @@
 #define JZX__TIMER_HOME_SHIFT 16
 #define JZX__TIMER_HOME ((uint64_t)0xFFFF << JZX__TIMER_HOME_SHIFT)
 #define JZX__TIMER_KIND_SHIFT 8
-#define JZX__TIMER_PHASE 0x0Fu
+#define JZX__TIMER_PHASE 0x07u
+#define JZX__TIMER_CHAINED 0x08u /* the owner's: see timer_list.h */
 #define JZX__TIMER_CANCELLED 0x10u
 #define JZX__TIMER_ORPHAN 0x20u
 #define JZX__TIMER_BOUNCED 0x40u
@@ -96,7 +97,8 @@ struct jzx__timer {
                                      * the cold record is that comes along, and has the tick */
     };
     uint32_t target; /* index of the actor's slot */
-    uint32_t number; /* its place in the list; the record's index while it is not listed */
+    uint32_t number; /* its place in the list; the record's index while it is not listed; or, if it
+                      * is CHAINED, one more than the index of the next, or 0 */
 };
 
 _Static_assert(sizeof(struct jzx__timer) == JZX_CACHE_LINE, "one line");
@@ -158,29 +160,33 @@ static inline uint64_t jzx__timer_tick_of(const struct jzx__timer *timer) {
 
 /* ---- the two forms ---- */
 
-/* By copies: what is a pointer in one is a number in the other. */
+/* All that is kept is read before anything is written: the barrier is for compilers, to which the
+ * forms are types that have nothing to do with each other. Word by word, as some of it was just
+ * written, and a wider load would have to wait for that. */
 
 static inline void jzx__timer_to_wait(struct jzx__timer *timer) {
-    struct jzx__message message;
-    memcpy(&message, timer->message, sizeof message);
-    struct jzx__timer_wait wait = {.entry = {.info = jzx__wheel_info(message.len)},
-                                   .tag = message.tag,
-                                   .generation = message.node.generation};
-    memcpy(timer->message, &wait, sizeof wait);
-    timer->sender = message.sender;
+    const struct jzx__message *message = jzx__timer_block(timer);
+    jzx_actor_id sender = message->sender;
+    uint32_t len = message->len;
+    uint32_t generation = message->node.generation;
+    jzx__atomic_compiler_barrier();
+    timer->wait.entry.info = jzx__wheel_info(len);
+    timer->wait.generation = generation;
+    timer->sender = sender;
 }
 
 static inline void jzx__timer_to_message(struct jzx__timer *timer) {
-    struct jzx__timer_wait wait;
-    memcpy(&wait, timer->message, sizeof wait);
-    struct jzx__message message = {.node = {.generation = wait.generation,
-                                            .lane = JZX__LANE_TIMER,
-                                            .flags = JZX__MSG_TIMER,
-                                            .size_class = JZX__MSG_EMBEDDED},
-                                   .sender = timer->sender,
-                                   .tag = wait.tag,
-                                   .len = jzx__wheel_spare(&wait.entry)};
-    memcpy(timer->message, &message, sizeof message);
+    struct jzx__message *message = jzx__timer_block(timer);
+    uint32_t len = jzx__wheel_spare(&timer->wait.entry);
+    jzx_actor_id sender = timer->sender;
+    const struct jzx__node node = {.generation = timer->wait.generation,
+                                   .lane = JZX__LANE_TIMER,
+                                   .flags = JZX__MSG_TIMER,
+                                   .size_class = JZX__MSG_EMBEDDED};
+    jzx__atomic_compiler_barrier();
+    message->node = node;
+    message->sender = sender;
+    message->len = len;
 }
 
 /* What the state says besides the generation when it is SET at that worker. */
@@ -272,6 +278,16 @@ static inline bool jzx__message_is_timer(const struct jzx__message *message) {
 static inline uint8_t jzx__timer_kind(const struct jzx__timer *timer) {
     /* relaxed: this part of it does not change in a life */
     return (uint8_t)(jzx__atomic_load_relaxed(&timer->state) >> JZX__TIMER_KIND_SHIFT);
+}
+
+static inline bool jzx__timer_is_keyed(const struct jzx__timer *timer) {
+    return (jzx__timer_kind(timer) & JZX__TIMER_KEYED) != 0;
+}
+
+/* For the owner. */
+static inline bool jzx__timer_is_chained(const struct jzx__timer *timer) {
+    /* relaxed: only the owner changes this bit */
+    return (jzx__atomic_load_relaxed(&timer->state) & JZX__TIMER_CHAINED) != 0;
 }
 
 /* NULL if it has none. */

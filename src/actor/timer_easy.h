@@ -38,7 +38,8 @@ JZX_INLINE struct jzx__actor *jzx__timer_my_actor(const struct jzx_loop *loop,
     return actor != NULL && jzx__timer_may_list(me, actor) ? actor : NULL;
 }
 
-/* False if it is not the common case: then nothing has happened. The arguments are valid. */
+/* False if it is not the common case: then nothing has happened. The arguments are valid, and len
+ * is JZX__TIMER_INLINE at most. */
 JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
                                     jzx_actor_id from, const void *data, size_t len, uint32_t tag,
                                     uint64_t delay_ns, jzx_timer_id *id) {
@@ -47,9 +48,8 @@ JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *m
         return false;
     struct jzx__timers *timers = jzx__timers_of(me);
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (timers->cache.first == NULL || cold == NULL || len > JZX__TIMER_INLINE ||
-        !jzx__timer_list_has_room(cold->timers) || timers->wheel.count == 0 ||
-        (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED))
+    if (timers->cache.first == NULL || cold == NULL || !jzx__timer_list_has_room(cold->timers) ||
+        timers->wheel.count == 0 || (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED))
         return false;
     uint64_t due_ns = jzx__pace_now(&timers->pace, &loop->sched.clock) + delay_ns;
     uint64_t tick = (due_ns + JZX__TIMER_TICK_NS - 1) / JZX__TIMER_TICK_NS;

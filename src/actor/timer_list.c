@@ -40,6 +40,11 @@ void jzx__timer_list_free(struct jzx_loop *loop, struct jzx__worker *me,
     *list = NULL;
 }
 
+void jzx__timers_release(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
+    jzx__timer_list_free(loop, me, &cold->timers);
+    jzx__timer_list_free(loop, me, &cold->keyed);
+}
+
 /* The same without empty places. */
 static void close_gaps(const struct jzx_loop *loop, struct jzx__timer_list *list) {
     uint32_t kept = 0;
@@ -83,7 +88,52 @@ bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,
         return false;
     if (jzx__timer_list_has_room(*list))
         return true;
-    if (count_live(*list) <= (*list)->capacity / 2) /* else that would be needed again soon */
-        close_gaps(loop, *list);
-    return jzx__timer_list_has_room(*list) || grow(loop, me, list);
+    bool needs_more =
+        count_live(*list) > (*list)->capacity / 2; /* or it would be full again soon */
+    if (needs_more && grow(loop, me, list))
+        return true;
+    close_gaps(loop, *list);
+    return jzx__timer_list_has_room(*list);
+}
+
+/* ---- the chain ---- */
+
+static struct jzx__timer *record(const struct jzx_loop *loop, uint32_t number) {
+    return jzx__timer_record(&loop->timer_pool, number - 1);
+}
+
+void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer) {
+    uint32_t index = timer->number;
+    timer->number = cold->chained;
+    cold->chained = index + 1;
+}
+
+/* The place that says where the record is. */
+static uint32_t *find(const struct jzx_loop *loop, uint32_t *first,
+                      const struct jzx__timer *timer) {
+    uint32_t *at = first;
+    while (record(loop, *at) != timer)
+        at = &record(loop, *at)->number;
+    return at;
+}
+
+void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
+                        struct jzx__timer *timer) {
+    uint32_t *at = find(loop, &cold->chained, timer);
+    uint32_t index = *at - 1;
+    *at = timer->number;
+    timer->number = index;
+}
+
+uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__cold *cold,
+                          const struct jzx__timer *timer) {
+    uint32_t first = cold->chained;
+    if (jzx__timer_is_chained(timer))
+        return *find(loop, &first, timer) - 1;
+    return (jzx__timer_is_keyed(timer) ? cold->keyed : cold->timers)->places[timer->number];
+}
+
+size_t jzx__timer_list_size_bytes(const struct jzx__cold *cold) {
+    size_t timers = cold->timers == NULL ? 0 : list_size_bytes(cold->timers->capacity);
+    return timers + (cold->keyed == NULL ? 0 : list_size_bytes(cold->keyed->capacity));
 }

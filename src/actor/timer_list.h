@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The timers of an actor: an array of the indexes of their records. A record knows its place, so
  * that it is taken out without a look at any other; the place stays empty until the array is full,
- * or all behind it are empty, too. The owner's alone.
+ * or all behind it are empty, too. Without memory for a longer array what has to be taken in all
+ * the same is chained at the cold record, keyed or not; that is rare, and walked. All of it is the
+ * owner's alone.
  *
  *   L1  places[i] is NONE, or the index of a record whose number is i.
- *   L2  the last of them is not NONE. */
+ *   L2  the last of them is not NONE.
+ *   L3  a record is in one of both, or its number is its index. */
 #ifndef JZX_ACTOR_TIMER_LIST_H
 #define JZX_ACTOR_TIMER_LIST_H
 
@@ -46,6 +49,18 @@ static inline void jzx__timer_list_remove(struct jzx__timer_list *list, struct j
     if (place + 1 == list->count)
         jzx__timer_list_trim(list);
 }
+
+/* The chain. The index of a record that is in none: its number. */
+void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer);
+void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
+                        struct jzx__timer *timer);
+
+/* The index of a record that is listed or chained. */
+uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__cold *cold,
+                          const struct jzx__timer *timer);
+
+/* What an actor's lists take. */
+size_t jzx__timer_list_size_bytes(const struct jzx__cold *cold);
 
 /* Makes room for one more. False without memory. */
 bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,

@@ -57,7 +57,7 @@ static void fill_message(struct jzx__message *message, const struct jzx__timer_s
 static bool needs_extra(const struct jzx__timer_spec *spec) {
     return spec->mode == JZX__TIMER_RATE || spec->mode == JZX__TIMER_DELAY ||
            spec->len > (spec->keyed ? 0 : JZX__TIMER_INLINE) ||
-           spec->delay_ns / JZX__TIMER_TICK_NS >= JZX__WHEEL_REACH;
+           spec->delay_ns / JZX__TIMER_TICK_NS >= JZX__WHEEL_REACH / 2;
 }
 
 /* A block of its own for the payload; the record's address stands at its end. */

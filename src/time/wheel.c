@@ -50,7 +50,8 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
                                                      .trails = trails + offset,
                                                      .used = used,
                                                      .mask = shape.slots[i] - 1,
-                                                     .shift = shift};
+                                                     .shift = shift,
+                                                     .span = shape.slots[i] << shift};
         used += word_count(shape.slots[i]);
         offset += shape.slots[i];
         shift += (uint32_t)__builtin_ctz(shape.slots[i]);
@@ -83,8 +84,7 @@ static JZX_COLD void set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *
         jzx__wheel_note(entry, JZX__WHEEL_IN_HEAP, 0);
     } else {
         uint64_t reach = wheel->now + JZX__WHEEL_REACH;
-        entry->deadline = (uint32_t)(deadline < reach ? deadline : reach);
-        jzx__wheel_put(wheel, entry, false);
+        jzx__wheel_put(wheel, entry, (uint32_t)(deadline < reach ? deadline : reach), false);
     }
 }
 
@@ -205,8 +205,10 @@ static void cascade_heap(struct jzx__wheel *wheel) {
         jzx__list_push_back(&near, &entry->link);
     }
     struct jzx__link *link;
-    while ((link = jzx__list_pop_back(&near)) != NULL)
-        jzx__wheel_put(wheel, jzx__wheel_entry_of(link), true);
+    while ((link = jzx__list_pop_back(&near)) != NULL) {
+        struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
+        jzx__wheel_put(wheel, entry, entry->deadline, true);
+    }
 }
 
 /* The slot that begins now goes a level down, or two. */
@@ -219,8 +221,9 @@ static void cascade(struct jzx__wheel *wheel, uint32_t i) {
     jzx__list_splice(&list, &level->slots[slot]);
     jzx__wheel_unmark(level, slot);
     while ((link = jzx__list_pop_back(&list)) != NULL) {
-        jzx__wheel_use_hint(jzx__wheel_entry_of(link));
-        jzx__wheel_put(wheel, jzx__wheel_entry_of(link), true);
+        struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
+        jzx__wheel_use_hint(entry);
+        jzx__wheel_put(wheel, entry, entry->deadline, true);
     }
 }
 
@@ -257,9 +260,12 @@ static void advance(struct jzx__wheel *wheel, uint64_t to) {
     }
 }
 
+void jzx__wheel_catch_up(struct jzx__wheel *wheel, uint64_t to) {
+    advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX);
+}
+
 struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
-    if (jzx__list_is_empty(&wheel->due))
-        advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX);
+    jzx__wheel_catch_up(wheel, to);
     struct jzx__link *link = jzx__list_pop_front(&wheel->due);
     if (link == NULL)
         return NULL;

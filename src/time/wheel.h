@@ -105,7 +105,8 @@ struct jzx__wheel_level {
     struct jzx__wheel_trail *trails;
     uint64_t *used; /* a bit for each */
     uint32_t mask;  /* of a slot's number */
-    uint32_t shift; /* a slot spans 2^shift ticks */
+    uint32_t shift; /* a slot spans 2^shift ticks, */
+    uint32_t span;  /* and all of them so many */
 };
 
 struct jzx__wheel {
@@ -128,9 +129,9 @@ struct jzx__wheel {
 /* The level of an entry so many ticks away: E47; beyond the span the last one. */
 static inline struct jzx__wheel_level *jzx__wheel_level_for(struct jzx__wheel *wheel,
                                                             uint32_t ticks) {
-    return ticks >> wheel->levels[1].shift == 0   ? &wheel->levels[0]
-           : ticks >> wheel->levels[2].shift == 0 ? &wheel->levels[1]
-                                                  : &wheel->levels[2];
+    uint32_t beyond_0 = ticks >= wheel->levels[0].span; /* sums: a branch would often be wrong */
+    uint32_t beyond_1 = ticks >= wheel->levels[1].span;
+    return &wheel->levels[beyond_0 + beyond_1];
 }
 
 static inline void jzx__wheel_unmark(struct jzx__wheel_level *level, uint32_t slot) {
@@ -159,10 +160,10 @@ static inline void jzx__wheel_use_hint(const struct jzx__wheel_entry *entry) {
 
 /* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
 static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
-                                  bool in_front) {
-    struct jzx__wheel_level *level =
-        jzx__wheel_level_for(wheel, entry->deadline - (uint32_t)wheel->now);
-    uint32_t slot = entry->deadline >> level->shift & level->mask;
+                                  uint32_t deadline, bool in_front) {
+    struct jzx__wheel_level *level = jzx__wheel_level_for(wheel, deadline - (uint32_t)wheel->now);
+    uint32_t slot = deadline >> level->shift & level->mask;
+    entry->deadline = deadline;
     if (in_front)
         jzx__list_push_front(&level->slots[slot], &entry->link);
     else
@@ -177,8 +178,7 @@ static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_en
 /* jzx__wheel_set for a deadline in the future and in the span. */
 static inline void jzx__wheel_set_near(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
                                        uint64_t deadline) {
-    entry->deadline = (uint32_t)deadline;
-    jzx__wheel_put(wheel, entry, false);
+    jzx__wheel_put(wheel, entry, (uint32_t)deadline, false);
     wheel->count++;
 }
 
@@ -207,6 +207,9 @@ void jzx__wheel_deinit(struct jzx__wheel *wheel);
  * since a later one; one beyond JZX__TICK_MAX at that tick. Without memory for the heap one that is
  * further away than JZX__WHEEL_REACH comes out when that has passed: the owner sets it again. */
 void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
+
+/* Lets time pass up to `to`, or to a tick before it at which something is due: that waits. */
+void jzx__wheel_catch_up(struct jzx__wheel *wheel, uint64_t to);
 
 /* Takes an entry out, wherever it is. */
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry);

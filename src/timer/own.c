@@ -23,31 +23,52 @@ static struct found requested(struct jzx__node *node) {
     return (struct found){timer, timer->number};
 }
 
+static struct found at_index(const struct jzx__own *own, uint32_t index) {
+    return (struct found){jzx__timer_record(&own->turn->ctx.loop->timer_pool, index), index};
+}
+
 /* What is in a place of the list of those with a key. */
 static struct found listed(const struct jzx__own *own, uint32_t place) {
     uint32_t index = own->cold->keyed->places[place];
-    if (index == JZX__TIMER_NONE)
-        return (struct found){NULL, 0};
-    return (struct found){jzx__timer_record(&own->turn->ctx.loop->timer_pool, index), index};
+    return index == JZX__TIMER_NONE ? (struct found){NULL, 0} : at_index(own, index);
 }
 
 static uint32_t places(const struct jzx__own *own) {
     return own->cold == NULL || own->cold->keyed == NULL ? 0 : own->cold->keyed->count;
 }
 
+/* The next one with a key of those that no list had room for; *number is where to look. */
+static struct found chained(const struct jzx__own *own, uint32_t *number) {
+    while (*number != 0) {
+        struct found found = at_index(own, *number - 1);
+        *number = found.timer->number;
+        if (jzx__timer_is_keyed(found.timer))
+            return found;
+    }
+    return (struct found){NULL, 0};
+}
+
+static uint32_t chain(const struct jzx__own *own) {
+    return own->cold == NULL ? 0 : own->cold->chained;
+}
+
 /* The active timer with the key. */
 static struct found find(const struct jzx__own *own, uint64_t key) {
+    struct found found;
     for (struct jzx__node *node = own->turn->requested; node != NULL; node = node->next) {
-        struct found found = requested(node);
+        found = requested(node);
         if (has_key(found.timer, key))
             return found;
     }
     for (uint32_t i = places(own); i-- != 0;) {
-        struct found found = listed(own, i);
+        found = listed(own, i);
         if (found.timer != NULL && has_key(found.timer, key))
             return found;
     }
-    return (struct found){NULL, 0};
+    uint32_t number = chain(own);
+    while ((found = chained(own, &number)).timer != NULL && !has_key(found.timer, key))
+        continue;
+    return found;
 }
 
 static jzx_err launch(const struct jzx__own *own, const struct jzx__timer_spec *spec) {
@@ -123,6 +144,10 @@ size_t jzx_timer_stop_all(jzx_context *ctx) {
         count += found.timer != NULL && jzx__timer_mode(found.timer) != JZX__TIMER_IDLE &&
                  cancel(&own, found);
     }
+    struct found found;
+    uint32_t number = chain(&own);
+    while ((found = chained(&own, &number)).timer != NULL)
+        count += jzx__timer_mode(found.timer) != JZX__TIMER_IDLE && cancel(&own, found);
     jzx__own_end(&own);
     return count;
 }
@@ -157,7 +182,7 @@ static struct found idle_timer(const struct jzx__own *own) {
     }
     if (own->cold == NULL || own->cold->receive == NULL)
         return (struct found){NULL, 0};
-    return listed(own, own->cold->receive->number);
+    return at_index(own, jzx__timer_index(own->turn->ctx.loop, own->cold, own->cold->receive));
 }
 
 jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {

@@ -44,8 +44,9 @@ static JZX_COLD jzx_err send_any(jzx_loop *loop, jzx_actor_id to, jzx_actor_id f
 jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                        size_t len, uint32_t tag, uint64_t delay_ns, jzx_timer_id *timer) {
     struct jzx__seat *seat = jzx__seat_of_thread;
-    if (JZX_UNLIKELY(jzx__seat_is_inside(seat) || loop == NULL || tag >= JZX_TAG_RESERVED ||
-                     len > JZX_MSG_INLINE || (len != 0 && data == NULL)))
+    if (JZX_UNLIKELY(jzx__seat_is_inside(seat)) || JZX_UNLIKELY(loop == NULL) ||
+        JZX_UNLIKELY(tag >= JZX_TAG_RESERVED) || JZX_UNLIKELY(len > JZX__TIMER_INLINE) ||
+        (JZX_UNLIKELY(data == NULL) && len != 0))
         return send_any(loop, to, from, data, len, tag, delay_ns, timer);
     struct jzx__worker *me = jzx__seat_enter(seat);
     bool set = jzx__timer_set_easy(loop, me, to, from, data, len, tag, delay_ns, timer);

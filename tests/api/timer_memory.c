@@ -161,7 +161,111 @@ JZX_TEST(a_timer_without_memory_is_refused_and_the_next_one_is_not, "C17", "C+fa
     timing_close(&timing);
 }
 
+/* ---- more than a list has room for ---- */
+
+#define MANY 40u
+
+struct crowd {
+    struct timing timing;
+    struct diary diary;
+    jzx_actor_id id;
+    jzx_timer_id timers[MANY];
+};
+
+/* An actor for which other threads have set more timers than it has memory to list. */
+static void crowd_open(struct crowd *crowd) {
+    *crowd = (struct crowd){.timing = timing_open_with(0, &JZX_CONFIG(.max_actors = 1))};
+    crowd->id = timing_spawn(&crowd->timing, &crowd->diary);
+    for (uint32_t i = 0; i < MANY; i++)
+        crowd->timers[i] = i % 2 == 0 ? timing_set(crowd->timing.loop, crowd->id, 1, JZX_SECOND(1))
+                                      : timing_repeat(crowd->timing.loop, crowd->id, 1,
+                                                      JZX_SECOND(1), JZX_FIXED_DELAY);
+    fixture_fail_allocations(0, UINT64_MAX);
+    timing_step(&crowd->timing);
+    fixture_fail_allocations(UINT64_MAX, 0);
+}
+
+JZX_TEST(timers_beyond_the_list_fire_repeat_and_are_cancelled, "C+fail") {
+    struct crowd crowd;
+    crowd_open(&crowd);
+    timing_advance(&crowd.timing, JZX_SECOND(1));
+    JZX_EXPECT_EQ(crowd.diary.count, MANY);
+    timing_advance(&crowd.timing, JZX_SECOND(1));
+    JZX_EXPECT_EQ(crowd.diary.count, MANY + MANY / 2);
+    for (uint32_t i = 0; i < MANY; i++)
+        JZX_EXPECT_EQ(jzx_timer_cancel(crowd.timing.loop, crowd.timers[i]),
+                      i % 2 == 0 ? JZX_ERR_TIMER_INVALID : JZX_OK);
+    timing_advance(&crowd.timing, JZX_SECOND(5));
+    JZX_EXPECT_EQ(crowd.diary.count, MANY + MANY / 2);
+    JZX_EXPECT_EQ(timing_pending(crowd.timing.loop), 0);
+    timing_close(&crowd.timing);
+}
+
+JZX_TEST(timers_beyond_the_list_end_with_their_actor, "C+fail", "X15") {
+    struct crowd crowd;
+    struct diary next = {0};
+    crowd_open(&crowd);
+    JZX_EXPECT_EQ(jzx_actor_stop(crowd.timing.loop, crowd.id, JZX_STOP_KILL), JZX_OK);
+    timing_step(&crowd.timing);
+    JZX_EXPECT_EQ(timing_pending(crowd.timing.loop), 0);
+    JZX_EXPECT_EQ(jzx_timer_cancel(crowd.timing.loop, crowd.timers[MANY - 1]),
+                  JZX_ERR_TIMER_INVALID);
+    timing_spawn(&crowd.timing, &next); /* in the same slot */
+    timing_advance(&crowd.timing, JZX_SECOND(5));
+    JZX_EXPECT_EQ(crowd.diary.count + next.count, 0);
+    timing_close(&crowd.timing);
+    crowd_open(&crowd);
+    timing_close(&crowd.timing); /* with all of them */
+}
+
+static void set_in_gaps(jzx_context *ctx) {
+    enum { ROUNDS = 20, FEW = 8 };
+    jzx_timer_id timers[FEW];
+    for (uint32_t i = 0; i < FEW; i++)
+        timers[i] = timing_set(ctx->loop, ctx->self, 1, JZX_SECOND(1));
+    fixture_fail_allocations(0, UINT64_MAX);
+    for (uint32_t i = 0; i < ROUNDS * FEW; i++) {
+        JZX_EXPECT_EQ(jzx_timer_cancel(ctx->loop, timers[i % FEW]), JZX_OK);
+        timers[i % FEW] = timing_set(ctx->loop, ctx->self, 1, JZX_SECOND(1));
+    }
+    fixture_fail_allocations(UINT64_MAX, 0);
+}
+
+JZX_TEST(places_in_a_list_that_were_left_need_no_memory, "C+fail") {
+    struct diary diary = {0};
+    struct timing timing = timing_open();
+    jzx_actor_id id = timing_spawn(&timing, &diary);
+    timing_do(&timing, id, set_in_gaps);
+    timing_advance(&timing, JZX_SECOND(1));
+    JZX_EXPECT_EQ(diary.count, 8);
+    timing_close(&timing);
+}
+
 /* ---- far away ---- */
+
+/* A wheel on which nothing is due for a month is a month behind. */
+JZX_TEST(a_wheel_that_is_far_behind_fires_nothing_early, "C+fail", "E51") {
+    struct diary diary = {0};
+    struct timing timing = timing_open();
+    jzx_actor_id id = timing_spawn(&timing, &diary);
+    timing_set(timing.loop, id, 1, JZX_SECOND(100 * 24 * 3600)); /* in the heap */
+    timing_advance(&timing, JZX_SECOND(1000));
+    fixture_fail_allocations(0, UINT64_MAX);
+    for (uint32_t i = 0; i < 40; i++) /* until it would have to grow */
+        timing_set(timing.loop, id, 2, JZX_SECOND(200 * 24 * 3600));
+    timing_step(&timing);
+    timing_advance(&timing, JZX_SECOND(30 * 24 * 3600));
+    timing_set(timing.loop, id, 3, JZX_SECOND(3600));
+    timing_set(timing.loop, id, 4, JZX_SECOND(10));
+    timing_step(&timing);
+    JZX_EXPECT_EQ(diary.count, 0);
+    timing_advance(&timing, JZX_SECOND(10));
+    expect_last(&diary, 1, 4, JZX_SECOND(1000 + 30 * 24 * 3600 + 10));
+    timing_advance(&timing, JZX_SECOND(3600));
+    JZX_EXPECT_EQ(diary.count, 2);
+    fixture_fail_allocations(UINT64_MAX, 0);
+    timing_close(&timing);
+}
 
 /* Without memory for it a timer that is far away, or that meets a wheel which has stood still for
  * long, fires at its time all the same. */
