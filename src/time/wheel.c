@@ -227,11 +227,23 @@ static void cascade(struct jzx__wheel *wheel, uint32_t i) {
     }
 }
 
+/* What was put at the end of a slot is taken out in that order, against its hints: they lead from
+ * the last to the first. So it is fetched in this direction before. */
+static void fetch_behind(const struct jzx__list *slot, struct jzx__wheel_trail *trail) {
+    struct jzx__link *link = slot->ring.prev;
+    for (uint32_t i = 0; i < trail->behind && link != &slot->ring; i++) {
+        jzx__wheel_use_hint(jzx__wheel_entry_of(link));
+        link = link->prev;
+    }
+    trail->behind = 0;
+}
+
 /* The slot of this tick is due, as a whole. */
 static void fire(struct jzx__wheel *wheel) {
     struct jzx__wheel_level *level = &wheel->levels[0];
     uint32_t slot = (uint32_t)wheel->now & level->mask;
     jzx__wheel_unmark(level, slot);
+    fetch_behind(&level->slots[slot], &level->trails[slot]);
     jzx__list_splice(&wheel->due, &level->slots[slot]);
 }
 

@@ -98,6 +98,7 @@ struct jzx__wheel_shape {
 struct jzx__wheel_trail {
     uintptr_t last[JZX__WHEEL_AHEAD];
     uint32_t next;
+    uint32_t behind; /* of those in the slot so many were put at its end, or a few less */
 };
 
 struct jzx__wheel_level {
@@ -170,8 +171,10 @@ static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_en
         jzx__list_push_back(&level->slots[slot], &entry->link);
     level->used[slot / JZX__WHEEL_WORD] |= (uint64_t)1 << slot % JZX__WHEEL_WORD;
     uint32_t hint = 0;
-    if (wheel->count >= JZX__WHEEL_HINTS_FROM)
+    if (wheel->count >= JZX__WHEEL_HINTS_FROM) {
         hint = jzx__wheel_leave_hint(&level->trails[slot], entry);
+        level->trails[slot].behind += !in_front;
+    }
     jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT, hint);
 }
 
