@@ -86,8 +86,7 @@ void jzx__timers_deinit(struct jzx__worker *worker) {
     jzx__wheel_deinit(&jzx__timers_of(worker)->wheel);
 }
 
-/* Before the first of an idle wheel is set it catches up with the time. Not for what comes by mail:
- * there may be more, which is due earlier. */
+/* Before the first of an idle wheel is set it catches up with the time. */
 static void catch_up(struct jzx__worker *me) {
     struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
     if (wheel->count != 0)
@@ -96,13 +95,15 @@ static void catch_up(struct jzx__worker *me) {
     jzx__wheel_pop(wheel, jzx__atomic_load_relaxed(&me->tick_at_ns) / JZX__TIMER_TICK_NS);
 }
 
-/* One that comes after its time fires at the next look. What seems far away may not be: a wheel on
- * which nothing was due for long is behind. */
+/* One that comes after its time fires at the next look. What is beyond the reach of a wheel may be
+ * near: one on which nothing was due for weeks is behind. */
 static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t tick) {
     struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
-    if (JZX_UNLIKELY(!jzx__wheel_is_near(wheel, tick)))
+    if (JZX_UNLIKELY(!jzx__wheel_set(wheel, entry, tick))) {
+        jzx__wheel_remove(wheel, entry);
         jzx__wheel_catch_up(wheel, now_of(me) / JZX__TIMER_TICK_NS);
-    jzx__wheel_set(wheel, entry, tick);
+        jzx__wheel_set(wheel, entry, tick);
+    }
     uint64_t due_ns = ns_of_tick(tick);
     if (due_ns < me->due_ns)
         me->due_ns = due_ns;
@@ -201,6 +202,8 @@ static bool list(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__tim
     if (!jzx__timer_list_reserve(jzx__loop_of(me), me, list))
         return false;
     jzx__timer_list_add(*list, timer);
+    if (JZX_UNLIKELY(cold->chained != 0))
+        jzx__timer_list_chained(jzx__loop_of(me), me, cold);
     return true;
 }
 
@@ -461,13 +464,6 @@ bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
     pop(me, actor, message);
     end_listed(me, timer);
     return false;
-}
-
-uint64_t jzx__timer_missed(struct jzx__message *message) {
-    if (!jzx__message_is_timer(message))
-        return 0;
-    const struct jzx__timer *timer = jzx__timer_of(message);
-    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? jzx__timer_extra(timer)->missed : 0;
 }
 
 /* Its message was handled: sets it again, at the worker that its actor has now. */

@@ -88,12 +88,13 @@ bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,
         return false;
     if (jzx__timer_list_has_room(*list))
         return true;
-    bool needs_more =
-        count_live(*list) > (*list)->capacity / 2; /* or it would be full again soon */
-    if (needs_more && grow(loop, me, list))
+    uint32_t live = count_live(*list);
+    if (live > (*list)->capacity / 2 && grow(loop, me, list)) /* or it would be full again soon */
         return true;
+    if (live == (*list)->capacity)
+        return false;
     close_gaps(loop, *list);
-    return jzx__timer_list_has_room(*list);
+    return true;
 }
 
 /* ---- the chain ---- */
@@ -112,8 +113,11 @@ void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer) {
 static uint32_t *find(const struct jzx_loop *loop, uint32_t *first,
                       const struct jzx__timer *timer) {
     uint32_t *at = first;
-    while (record(loop, *at) != timer)
+    JZX_ASSERT(*at != 0);
+    while (record(loop, *at) != timer) {
         at = &record(loop, *at)->number;
+        JZX_ASSERT(*at != 0);
+    }
     return at;
 }
 
@@ -123,6 +127,28 @@ void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
     uint32_t index = *at - 1;
     *at = timer->number;
     timer->number = index;
+}
+
+/* Others may set other bits meanwhile. */
+static void clear_chained(struct jzx__timer *timer) {
+    /* relaxed: a first guess */
+    uint64_t state = jzx__atomic_load_relaxed(&timer->state);
+    /* acquire, release: pairs with itself in other hands (H1) */
+    while (!jzx__atomic_cas_acq_rel(&timer->state, &state, state & ~(uint64_t)JZX__TIMER_CHAINED))
+        continue;
+}
+
+void jzx__timer_list_chained(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__cold *cold) {
+    while (cold->chained != 0) {
+        struct jzx__timer *timer = record(loop, cold->chained);
+        struct jzx__timer_list **list = jzx__timer_is_keyed(timer) ? &cold->keyed : &cold->timers;
+        if (!jzx__timer_list_reserve(loop, me, list))
+            return;
+        jzx__timer_unchain(loop, cold, timer);
+        jzx__timer_list_add(*list, timer);
+        clear_chained(timer);
+    }
 }
 
 uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__cold *cold,

@@ -55,6 +55,9 @@ void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer);
 void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
                         struct jzx__timer *timer);
 
+/* There may be memory again: as much of the chain as possible goes into the lists. */
+void jzx__timer_list_chained(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold);
+
 /* The index of a record that is listed or chained. */
 uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__cold *cold,
                           const struct jzx__timer *timer);

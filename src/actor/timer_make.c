@@ -34,6 +34,13 @@ uint64_t jzx__timer_period(const struct jzx__timer *timer) {
     return extra != NULL ? extra->period_ns : number_in(timer);
 }
 
+uint64_t jzx__timer_missed(struct jzx__message *message) {
+    if (!jzx__message_is_timer(message))
+        return 0;
+    const struct jzx__timer *timer = jzx__timer_of(message);
+    return jzx__timer_mode(timer) == JZX__TIMER_RATE ? jzx__timer_extra(timer)->missed : 0;
+}
+
 /* Never behind the clock. */
 static uint64_t time_of(struct jzx_loop *loop, struct jzx__worker *me) {
     return me == NULL ? jzx__clock_now(&loop->sched.clock)

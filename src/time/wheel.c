@@ -8,6 +8,9 @@
 
 #define SLOTS_MAX 4096u
 
+/* Entries of a slot that are fetched before it fires, at most: the rest would not stay. */
+#define FETCH_MAX 4096u
+
 /* ---- making ---- */
 
 static bool is_valid(struct jzx__wheel_shape shape) {
@@ -78,14 +81,15 @@ void jzx__wheel_deinit(struct jzx__wheel *wheel) {
 
 /* Without memory for the heap it goes round on the last level until its time is near: that takes a
  * look each time round, and it may come after one of the same tick that was set later. */
-static JZX_COLD void set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
+static JZX_COLD bool set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
                              uint64_t deadline) {
     if (jzx__heap_push(&wheel->heap, &entry->node, deadline, wheel->sequence++)) {
         jzx__wheel_note(entry, JZX__WHEEL_IN_HEAP, 0);
-    } else {
-        uint64_t reach = wheel->now + JZX__WHEEL_REACH;
-        jzx__wheel_put(wheel, entry, (uint32_t)(deadline < reach ? deadline : reach), false);
+        return true;
     }
+    uint64_t reach = wheel->now + JZX__WHEEL_REACH;
+    jzx__wheel_put(wheel, entry, (uint32_t)(deadline < reach ? deadline : reach), false);
+    return deadline <= reach;
 }
 
 /* Its tick is over: it is due, before those of later ticks that are. Mostly there are none. */
@@ -102,18 +106,18 @@ static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry 
     jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT, 0);
 }
 
-void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
+bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
     JZX_ASSERT(!jzx__wheel_is_set(entry));
     deadline = deadline < JZX__TICK_MAX ? deadline : JZX__TICK_MAX;
     if (JZX_LIKELY(jzx__wheel_is_near(wheel, deadline))) {
         jzx__wheel_set_near(wheel, entry, deadline);
-        return;
+        return true;
     }
     wheel->count++;
-    if (deadline <= wheel->now)
-        set_late(wheel, entry, deadline);
-    else
-        set_far(wheel, entry, deadline);
+    if (deadline > wheel->now)
+        return set_far(wheel, entry, deadline);
+    set_late(wheel, entry, deadline);
+    return true;
 }
 
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry) {
@@ -180,17 +184,20 @@ static uint64_t next_of_heap(const struct jzx__wheel *wheel) {
     return tick > wheel->now ? tick : wheel->now + 1;
 }
 
-uint64_t jzx__wheel_next(struct jzx__wheel *wheel) {
-    if (!jzx__list_is_empty(&wheel->due))
-        return wheel->now;
-    if (wheel->count == 0)
-        return UINT64_MAX;
+/* The same without what is due already. */
+static uint64_t next_to_come(struct jzx__wheel *wheel) {
     uint64_t next = next_of_heap(wheel);
     for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
         uint64_t of_level = next_of_level(wheel, i);
         next = of_level < next ? of_level : next;
     }
     return next;
+}
+
+uint64_t jzx__wheel_next(struct jzx__wheel *wheel) {
+    if (!jzx__list_is_empty(&wheel->due))
+        return wheel->now;
+    return wheel->count == 0 ? UINT64_MAX : next_to_come(wheel);
 }
 
 /* What has come near enough goes from the heap into slots, in front of what was set since (V2). */
@@ -231,7 +238,8 @@ static void cascade(struct jzx__wheel *wheel, uint32_t i) {
  * the last to the first. So it is fetched in this direction before. */
 static void fetch_behind(const struct jzx__list *slot, struct jzx__wheel_trail *trail) {
     struct jzx__link *link = slot->ring.prev;
-    for (uint32_t i = 0; i < trail->behind && link != &slot->ring; i++) {
+    uint32_t most = trail->behind < FETCH_MAX ? trail->behind : FETCH_MAX;
+    for (uint32_t i = 0; i < most && link != &slot->ring; i++) {
         jzx__wheel_use_hint(jzx__wheel_entry_of(link));
         link = link->prev;
     }
@@ -252,10 +260,11 @@ static bool begins_slot(const struct jzx__wheel *wheel, uint32_t i) {
     return (wheel->now & (span - 1)) == 0;
 }
 
-/* Lets time pass up to `to`, or to a tick before it at which something is due. */
-static void advance(struct jzx__wheel *wheel, uint64_t to) {
-    while (wheel->now < to && jzx__list_is_empty(&wheel->due)) {
-        uint64_t next = jzx__wheel_next(wheel);
+/* Lets time pass up to `to`; or, unless it is to pass over that, to a tick before it at which
+ * something is due. */
+static void advance(struct jzx__wheel *wheel, uint64_t to, bool past_due) {
+    while (wheel->now < to && (past_due || jzx__list_is_empty(&wheel->due))) {
+        uint64_t next = next_to_come(wheel);
         if (next > to) {
             wheel->now = to;
             return;
@@ -273,11 +282,11 @@ static void advance(struct jzx__wheel *wheel, uint64_t to) {
 }
 
 void jzx__wheel_catch_up(struct jzx__wheel *wheel, uint64_t to) {
-    advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX);
+    advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX, true);
 }
 
 struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
-    jzx__wheel_catch_up(wheel, to);
+    advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX, false);
     struct jzx__link *link = jzx__list_pop_front(&wheel->due);
     if (link == NULL)
         return NULL;

@@ -98,7 +98,8 @@ struct jzx__wheel_shape {
 struct jzx__wheel_trail {
     uintptr_t last[JZX__WHEEL_AHEAD];
     uint32_t next;
-    uint32_t behind; /* of those in the slot so many were put at its end, or a few less */
+    uint32_t
+        behind; /* that were put at the end of the slot since it fired last; some may be gone */
 };
 
 struct jzx__wheel_level {
@@ -207,18 +208,20 @@ bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, ui
 void jzx__wheel_deinit(struct jzx__wheel *wheel);
 
 /* Sets an entry that is nowhere. One whose tick has come already is due at once, before what is due
- * since a later one; one beyond JZX__TICK_MAX at that tick. Without memory for the heap one that is
- * further away than JZX__WHEEL_REACH comes out when that has passed: the owner sets it again. */
-void jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
+ * since a later one; one beyond JZX__TICK_MAX at that tick. False if there is no memory for the
+ * heap and it is further away than JZX__WHEEL_REACH: it comes out when that has passed, and the
+ * owner sets it again. */
+bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline);
 
-/* Lets time pass up to `to`, or to a tick before it at which something is due: that waits. */
+/* Lets time pass up to `to`: what is due on the way waits, in order, to be popped. */
 void jzx__wheel_catch_up(struct jzx__wheel *wheel, uint64_t to);
 
 /* Takes an entry out, wherever it is. */
 void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry);
 
-/* The next one that is due at tick `to` at the latest, in order (V1, V2); it is nowhere then. Time
- * has passed up to its deadline, or, if there is none: NULL, up to `to`. */
+/* The next one that is due at tick `to` at the latest, or was when the wheel caught up, in order
+ * (V1, V2); it is nowhere then. Time has passed up to its deadline, or, if there is none: NULL, up
+ * to `to`. */
 struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to);
 
 /* A tick at which there may be something to do, the soonest: no entry is due before it. UINT64_MAX

@@ -201,6 +201,23 @@ JZX_TEST(timers_beyond_the_list_fire_repeat_and_are_cancelled, "C+fail") {
     timing_close(&crowd.timing);
 }
 
+/* The next timer brings them into the list. */
+JZX_TEST(timers_beyond_the_list_are_listed_when_there_is_memory, "C+fail") {
+    struct crowd crowd;
+    crowd_open(&crowd);
+    jzx_timer_id last = timing_set(crowd.timing.loop, crowd.id, 1, JZX_SECOND(1));
+    timing_step(&crowd.timing);
+    JZX_EXPECT_EQ(jzx_timer_cancel(crowd.timing.loop, last), JZX_OK);
+    for (uint32_t i = 0; i < MANY; i += 4)
+        JZX_EXPECT_EQ(jzx_timer_cancel(crowd.timing.loop, crowd.timers[i]), JZX_OK);
+    timing_advance(&crowd.timing, JZX_SECOND(1));
+    JZX_EXPECT_EQ(crowd.diary.count, MANY - MANY / 4);
+    JZX_EXPECT_EQ(jzx_actor_stop(crowd.timing.loop, crowd.id, JZX_STOP_KILL), JZX_OK);
+    timing_step(&crowd.timing);
+    JZX_EXPECT_EQ(timing_pending(crowd.timing.loop), 0);
+    timing_close(&crowd.timing);
+}
+
 JZX_TEST(timers_beyond_the_list_end_with_their_actor, "C+fail", "X15") {
     struct crowd crowd;
     struct diary next = {0};
@@ -262,6 +279,26 @@ JZX_TEST(a_wheel_that_is_far_behind_fires_nothing_early, "C+fail", "E51") {
     timing_advance(&timing, JZX_SECOND(10));
     expect_last(&diary, 1, 4, JZX_SECOND(1000 + 30 * 24 * 3600 + 10));
     timing_advance(&timing, JZX_SECOND(3600));
+    JZX_EXPECT_EQ(diary.count, 2);
+    fixture_fail_allocations(UINT64_MAX, 0);
+    timing_close(&timing);
+}
+
+/* The same when something was due on the way and still waits. */
+JZX_TEST(a_wheel_that_is_far_behind_what_is_due_fires_nothing_early, "C+fail", "E51") {
+    struct diary diary = {0};
+    struct timing timing = timing_open();
+    jzx_actor_id id = timing_spawn(&timing, &diary);
+    timing_set(timing.loop, id, 1, JZX_SECOND(5));
+    timing_step(&timing);
+    JZX_EXPECT_EQ(jzx_clock_advance(timing.clock, JZX_SECOND(30 * 24 * 3600)), JZX_OK);
+    timing_set(timing.loop, id, 2, JZX_SECOND(3600));
+    fixture_fail_allocations(0, UINT64_MAX);
+    timing_step(&timing);
+    expect_last(&diary, 1, 1, JZX_SECOND(30 * 24 * 3600));
+    timing_advance(&timing, JZX_SECOND(3600) - JZX_MS(1));
+    JZX_EXPECT_EQ(diary.count, 1);
+    timing_advance(&timing, JZX_MS(1));
     JZX_EXPECT_EQ(diary.count, 2);
     fixture_fail_allocations(UINT64_MAX, 0);
     timing_close(&timing);
