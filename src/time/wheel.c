@@ -286,7 +286,8 @@ void jzx__wheel_catch_up(struct jzx__wheel *wheel, uint64_t to) {
 }
 
 struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
-    advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX, false);
+    if (jzx__list_is_empty(&wheel->due))
+        advance(wheel, to < JZX__TICK_MAX ? to : JZX__TICK_MAX, false);
     struct jzx__link *link = jzx__list_pop_front(&wheel->due);
     if (link == NULL)
         return NULL;
