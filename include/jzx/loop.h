@@ -75,9 +75,9 @@ JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
 /* The gentle way to stop: jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(5)). Spawns are
  * JZX_ERR_LOOP_CLOSED from now on, every actor, daemons too, works off what waits and ends with
- * JZX_EXIT_NORMAL; supervised ones are stopped by their supervisors, the last child first
- * (JZX_EXIT_SHUTDOWN) (as by JZX_STOP_AFTER_QUEUE: sends to one that has seen the request are
- * JZX_ERR_NO_SUCH_ACTOR), and then run returns, whoever holds the loop. Whoever is still alive at
+ * JZX_EXIT_NORMAL; supervised ones are stopped by their supervisors, the last child first, with
+ * JZX_EXIT_SHUTDOWN. As by JZX_STOP_AFTER_QUEUE sends to one that has seen the request are
+ * JZX_ERR_NO_SUCH_ACTOR. Then run returns, whoever holds the loop. Whoever is still alive at
  * the deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it is doing) and ended as by
  * request_stop; a behaviour that does not return cannot be ended, run waits for it. Called again,
  * the earlier deadline holds. Does not wait. Any thread, also in a signal handler.

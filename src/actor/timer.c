@@ -165,11 +165,9 @@ static uint64_t state_in(const struct jzx__timer *timer, uint64_t phase) {
     return jzx__atomic_load_relaxed(&timer->state) | phase;
 }
 
-/* Of one that is not SET yet: its tick; and a cold record for an actor without one, which then has
- * the tick. */
-static void set_transit(struct jzx__timer *timer, struct jzx__cold *spare) {
-    if (spare == NULL)
-        return;
+/* A cold record comes along with one that is not SET yet, for an actor without one. It has the
+ * tick then. */
+static void give_spare(struct jzx__timer *timer, struct jzx__cold *spare) {
     spare->heard_ns = jzx__timer_tick_of(timer);
     timer->transit = (uintptr_t)spare;
 }
@@ -234,13 +232,12 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
 /* An actor without a cold record gets one with the timer, so that taking it in needs no memory. */
 static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me, const struct jzx__actor *actor,
                       struct jzx__timer *timer) {
-    struct jzx__cold *spare = NULL;
-    if (jzx__actor_cold(actor) == NULL) {
-        spare = jzx__cold_create(loop, me);
-        if (spare == NULL)
-            return false;
-    }
-    set_transit(timer, spare);
+    if (jzx__actor_cold(actor) != NULL)
+        return true;
+    struct jzx__cold *spare = jzx__cold_create(loop, me);
+    if (spare == NULL)
+        return false;
+    give_spare(timer, spare);
     return true;
 }
 

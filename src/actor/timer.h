@@ -77,7 +77,7 @@ enum jzx__timer_phase {
 
 /* The form of one that is SET. */
 struct jzx__timer_wait {
-    struct jzx__wheel_entry entry; /* spare: the length of the payload */
+    struct jzx__wheel_entry entry; /* its spare bits: the length of the payload */
     uint32_t tag;                  /* in the same place as that of a message */
     uint32_t generation;           /* of the actor */
 };
@@ -118,7 +118,7 @@ struct jzx__timer_extra {
 #define JZX__TIMER_EXTRA_CLASS 0u
 _Static_assert(sizeof(struct jzx__timer_extra) <= JZX__BLOCK_SIZE_MIN, "fits its class");
 
-/* entry.spare of what is not a timer at all, but a struct jzx__waiter. */
+/* The spare bits of an entry that is no timer at all, but part of a struct jzx__waiter. */
 #define JZX__TIMER_WAITER 0xFu
 
 /* Something else that a worker wakes at some time; on that worker only. */

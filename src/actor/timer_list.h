@@ -5,9 +5,9 @@
  * the same is chained at the cold record, keyed or not; that is rare, and walked. All of it is the
  * owner's alone.
  *
- *   L1  places[i] is NONE, or the index of a record whose number is i.
- *   L2  the last of them is not NONE.
- *   L3  a record is in one of both, or its number is its index. */
+ *   O1  places[i] is NONE, or the index of a record whose number is i.
+ *   O2  the last of them is not NONE.
+ *   O3  a record is in the array or in the chain, or its number is its index. */
 #ifndef JZX_ACTOR_TIMER_LIST_H
 #define JZX_ACTOR_TIMER_LIST_H
 
@@ -36,7 +36,7 @@ static inline void jzx__timer_list_add(struct jzx__timer_list *list, struct jzx_
     timer->number = list->count++;
 }
 
-/* L2 */
+/* O2 */
 static inline void jzx__timer_list_trim(struct jzx__timer_list *list) {
     while (list->count != 0 && list->places[list->count - 1] == JZX__TIMER_NONE)
         list->count--;
@@ -50,7 +50,7 @@ static inline void jzx__timer_list_remove(struct jzx__timer_list *list, struct j
         jzx__timer_list_trim(list);
 }
 
-/* The chain. The index of a record that is in none: its number. */
+/* Into the chain, and out of it. A record that is in neither has its index as its number. */
 void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer);
 void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
                         struct jzx__timer *timer);

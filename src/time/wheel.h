@@ -98,8 +98,7 @@ struct jzx__wheel_shape {
 struct jzx__wheel_trail {
     uintptr_t last[JZX__WHEEL_AHEAD];
     uint32_t next;
-    uint32_t
-        behind; /* that were put at the end of the slot since it fired last; some may be gone */
+    uint32_t behind; /* put at the end of the slot since it fired last; some may be gone */
 };
 
 struct jzx__wheel_level {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of an actor's timers against the invariants L1 and L2, and without memory. */
+/* The list of an actor's timers against the invariants O1 and O2, and without memory. */
 #include "actor/timer_list.h"
 
 #include "fixture.h"
@@ -51,7 +51,7 @@ static void take_out(uint32_t i) {
     s.listed[i] = false;
 }
 
-/* L1, L2 */
+/* O1, O2 */
 static bool holds(void) {
     uint32_t live = 0;
     bool ok = true;
@@ -84,7 +84,7 @@ static bool check_seed(struct jzx__rng *rng) {
         if (step % 50 == 0)
             ok = ok && holds();
     }
-    /* so many live ones never need more places than twice the next power of two */
+    /* it does not grow by empty places */
     ok = ok && (s.list == NULL || JZX_EXPECT(s.list->capacity <= 4 * crowd + 16));
     list_close();
     return ok;
