@@ -93,9 +93,9 @@ static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__as
     struct jzx__ask *ask = find(asks, ref);
     if (ask == NULL)
         return false;
-    if (ask->timer != JZX_NO_TIMER)
-        (void)(jzx__timer_cancel_easy(loop, me, ask->timer) ||
-               jzx__timer_cancel(loop, me, ask->timer)); /* in time: else the place were free */
+    if (ask->timer != JZX_NO_TIMER &&
+        (me == NULL || !jzx__timer_cancel_easy(loop, me, jzx__worker_current(me), ask->timer)))
+        jzx__timer_cancel(loop, me, ask->timer); /* in time: else the place were free */
     release(asks, ask);
     return true;
 }
@@ -156,9 +156,6 @@ static jzx_err set_deadline(struct jzx__turn *turn, struct jzx__worker *me, jzx_
     jzx_actor_id self = turn->ctx.self;
     if (timeout_ns == JZX_NEVER)
         return JZX_OK;
-    if (me != NULL && jzx__timer_set_easy(loop, me, self, asked, &ref, sizeof ref,
-                                          JZX_TAG_ASK_TIMEOUT, timeout_ns, timer))
-        return JZX_OK;
     const struct jzx__timer_spec spec = {.to = self,
                                          .from = asked,
                                          .data = &ref,
@@ -166,6 +163,9 @@ static jzx_err set_deadline(struct jzx__turn *turn, struct jzx__worker *me, jzx_
                                          .tag = JZX_TAG_ASK_TIMEOUT,
                                          .mode = JZX__TIMER_ONCE,
                                          .delay_ns = timeout_ns};
+    if (me != NULL && jzx__timer_set_easy(loop, me, jzx__worker_current(me),
+                                          jzx__timer_now(loop, me), &spec, timer))
+        return JZX_OK;
     return jzx__timer_start(turn, me, &spec, timer);
 }
 

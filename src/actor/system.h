@@ -21,6 +21,7 @@ struct jzx__timers {
     struct jzx__timer_cache cache;
     struct jzx__pace pace;
     struct jzx__node *deferred; /* H4 of timer.h */
+    uint64_t set_at;            /* jzx__timer_set_at */
 };
 
 /* What the actor layer keeps per worker. */

@@ -78,6 +78,8 @@ static uint64_t now_of(const struct jzx__worker *me) {
 bool jzx__timers_init(struct jzx__worker *worker) {
     struct jzx__sched *sched = worker->sched;
     uint64_t now = jzx__clock_now(&sched->clock) / JZX__TIMER_TICK_NS;
+    jzx__timers_of(worker)->set_at =
+        (uint64_t)worker->index << JZX__TIMER_HOME_SHIFT | JZX__TIMER_SET;
     return jzx__wheel_init(&jzx__timers_of(worker)->wheel, JZX__WHEEL_SHAPE, now,
                            &sched->allocator);
 }
@@ -696,9 +698,9 @@ static bool can_be_cancelled(uint64_t state) {
 }
 
 jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_timer_id id) {
-    struct jzx__timer *timer = jzx__timer_at(&loop->timer_pool, (uint32_t)id);
-    if (timer == NULL)
+    if (!jzx__timer_exists(&loop->timer_pool, (uint32_t)id))
         return JZX_ERR_TIMER_INVALID;
+    struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, (uint32_t)id);
     uint64_t state = state_of(timer);
     do {
         if (state >> 32 != id >> 32 || !can_be_cancelled(state))
@@ -782,7 +784,7 @@ void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_i
 /* ---- other things that wait ---- */
 
 void jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
-    waiter->entry.info = jzx__wheel_info(JZX__TIMER_WAITER);
+    waiter->entry.info = jzx__wheel_info(JZX__TIMER_WAITER, JZX__WHEEL_NOWHERE, 0);
     arm(me, &waiter->entry, jzx__timer_tick(due_ns));
 }
 

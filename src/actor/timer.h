@@ -139,10 +139,10 @@ static inline struct jzx__timer *jzx__timer_record(const struct jzx__timer_pool 
     return (void *)(origin + ((uintptr_t)index + JZX__TIMER_FIRST) * sizeof(struct jzx__timer));
 }
 
-/* The record of an index, or NULL if there is none. Any thread. */
-static inline struct jzx__timer *jzx__timer_at(const struct jzx__timer_pool *pool, uint32_t index) {
+/* True if there is a record of that index. Any thread. */
+static inline bool jzx__timer_exists(const struct jzx__timer_pool *pool, uint32_t index) {
     /* acquire: pairs with the release in mint (Y1) */
-    return index < jzx__atomic_load_acquire(&pool->minted) ? jzx__timer_record(pool, index) : NULL;
+    return index < jzx__atomic_load_acquire(&pool->minted);
 }
 
 static inline struct jzx__message *jzx__timer_block(struct jzx__timer *timer) {
@@ -170,7 +170,7 @@ static inline void jzx__timer_to_wait(struct jzx__timer *timer) {
     uint32_t len = message->len;
     uint32_t generation = message->node.generation;
     jzx__atomic_compiler_barrier();
-    timer->wait.entry.info = jzx__wheel_info(len);
+    timer->wait.entry.info = jzx__wheel_info(len, JZX__WHEEL_NOWHERE, 0);
     timer->wait.generation = generation;
     timer->sender = sender;
 }
@@ -189,11 +189,6 @@ static inline void jzx__timer_to_message(struct jzx__timer *timer) {
     message->len = len;
 }
 
-/* What the state says besides the generation when it is SET at that worker. */
-static inline uint64_t jzx__timer_set_at(const struct jzx__worker *home) {
-    return (uint64_t)home->index << JZX__TIMER_HOME_SHIFT | JZX__TIMER_SET;
-}
-
 /* False without memory. */
 bool jzx__timers_init(struct jzx__worker *worker);
 void jzx__timers_deinit(struct jzx__worker *worker);
@@ -202,8 +197,19 @@ static inline struct jzx__timers *jzx__timers_of(struct jzx__worker *worker) {
     return &JZX_CONTAINER_OF(worker, struct jzx__actor_worker, worker)->timers;
 }
 
+/* What the state says besides the generation when it is SET at that worker. */
+static inline uint64_t jzx__timer_set_at(struct jzx__worker *home) {
+    return jzx__timers_of(home)->set_at;
+}
+
 static inline struct jzx__timer_cache *jzx__timer_cache_of(struct jzx__worker *me) {
     return me == NULL ? NULL : &jzx__timers_of(me)->cache;
+}
+
+/* The time from which a delay counts: never behind the clock. */
+static inline uint64_t jzx__timer_now(struct jzx_loop *loop, struct jzx__worker *me) {
+    return me == NULL ? jzx__clock_now(&loop->sched.clock)
+                      : jzx__pace_now(&jzx__timers_of(me)->pace, &loop->sched.clock);
 }
 
 static inline uint64_t jzx__timer_add(uint64_t a, uint64_t b) {

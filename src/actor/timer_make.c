@@ -41,12 +41,6 @@ uint64_t jzx__timer_missed(struct jzx__message *message) {
     return jzx__timer_mode(timer) == JZX__TIMER_RATE ? jzx__timer_extra(timer)->missed : 0;
 }
 
-/* Never behind the clock. */
-static uint64_t time_of(struct jzx_loop *loop, struct jzx__worker *me) {
-    return me == NULL ? jzx__clock_now(&loop->sched.clock)
-                      : jzx__pace_now(&jzx__timers_of(me)->pace, &loop->sched.clock);
-}
-
 static void fill_message(struct jzx__message *message, const struct jzx__timer_spec *spec,
                          size_t len) {
     message->node.generation = jzx_id_generation(spec->to);
@@ -101,7 +95,7 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
     if (JZX_UNLIKELY(timer == NULL))
         return NULL;
     uint64_t delay_ns = spec->delay_ns + (spec->delay_ns == 0); /* 0: at the next tick */
-    uint64_t now = time_of(loop, me);
+    uint64_t now = jzx__timer_now(loop, me);
     uint64_t due_ns = jzx__timer_add(now, delay_ns);
     bool extra = needs_extra(spec);
     uint64_t kind =

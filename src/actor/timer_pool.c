@@ -48,7 +48,7 @@ static struct jzx__timer_free *mint(struct jzx__timer_pool *pool) {
     timer->number = index;
     /* relaxed: published by the release of minted (Y1) */
     jzx__atomic_store_relaxed(&timer->state, JZX__TIMER_GENERATION_ONE);
-    /* release: pairs with the acquire in jzx__timer_at; publishes the chunk and the state */
+    /* release: pairs with the acquire in jzx__timer_exists; publishes the chunk and the state */
     jzx__atomic_store_release(&pool->minted, index + 1);
     return (void *)timer;
 }

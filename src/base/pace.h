@@ -32,13 +32,19 @@ struct jzx__pace {
 /* A real look. */
 uint64_t jzx__pace_look(struct jzx__pace *pace, const struct jzx__clock *clock);
 
-static inline uint64_t jzx__pace_now(struct jzx__pace *pace, const struct jzx__clock *clock) {
+/* The time if it can be counted, else 0. */
+static inline uint64_t jzx__pace_count(const struct jzx__pace *pace) {
 #if JZX__HAS_CYCLES
     uint64_t passed = __rdtsc() - pace->cycles;
     if (JZX_LIKELY(passed < pace->window))
         return pace->ns + (passed * pace->rate >> 32) + JZX__PACE_AHEAD_NS;
 #endif
-    return jzx__pace_look(pace, clock);
+    return 0;
+}
+
+static inline uint64_t jzx__pace_now(struct jzx__pace *pace, const struct jzx__clock *clock) {
+    uint64_t counted = jzx__pace_count(pace);
+    return JZX_LIKELY(counted != 0) ? counted : jzx__pace_look(pace, clock);
 }
 
 #endif

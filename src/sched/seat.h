@@ -94,6 +94,12 @@ static inline struct jzx__worker *jzx__seat_enter(struct jzx__seat *seat) {
     return jzx__atomic_load_relaxed(&seat->worker);
 }
 
+/* Whose turn it is on this thread, or NULL. */
+static inline struct jzx__task *jzx__seat_task(const struct jzx__seat *seat) {
+    /* relaxed: only this thread writes it */
+    return jzx__atomic_load_relaxed(&seat->task);
+}
+
 /* True inside the bracket: in a callback of the runtime. */
 static inline bool jzx__seat_is_inside(const struct jzx__seat *seat) {
     /* relaxed: written by this thread alone */

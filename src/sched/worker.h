@@ -288,8 +288,7 @@ void jzx__worker_deinit(struct jzx__worker *worker);
 /* The task whose turn it is, or NULL. */
 static inline struct jzx__task *jzx__worker_current(const struct jzx__worker *me) {
     (void)me;
-    /* relaxed: only this thread writes it */
-    return jzx__atomic_load_relaxed(&jzx__seat_of_thread->task);
+    return jzx__seat_task(jzx__seat_of_thread);
 }
 
 /* What `easy` is for an ordinary task. */

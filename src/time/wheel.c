@@ -84,11 +84,12 @@ void jzx__wheel_deinit(struct jzx__wheel *wheel) {
 static JZX_COLD bool set_far(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
                              uint64_t deadline) {
     if (jzx__heap_push(&wheel->heap, &entry->node, deadline, wheel->sequence++)) {
-        jzx__wheel_note(entry, JZX__WHEEL_IN_HEAP, 0);
+        jzx__wheel_note(entry, JZX__WHEEL_IN_HEAP);
         return true;
     }
     uint64_t reach = wheel->now + JZX__WHEEL_REACH;
-    jzx__wheel_put(wheel, entry, (uint32_t)(deadline < reach ? deadline : reach), false);
+    jzx__wheel_put(wheel, entry, jzx__wheel_spare(entry),
+                   (uint32_t)(deadline < reach ? deadline : reach), false);
     return deadline <= reach;
 }
 
@@ -103,14 +104,14 @@ static JZX_COLD void set_late(struct jzx__wheel *wheel, struct jzx__wheel_entry 
         before = before->prev;
     entry->deadline = now - by;
     jzx__list_insert(&entry->link, before, before->next);
-    jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT, 0);
+    jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT);
 }
 
 bool jzx__wheel_set(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry, uint64_t deadline) {
     JZX_ASSERT(!jzx__wheel_is_set(entry));
     deadline = deadline < JZX__TICK_MAX ? deadline : JZX__TICK_MAX;
     if (JZX_LIKELY(jzx__wheel_is_near(wheel, deadline))) {
-        jzx__wheel_set_near(wheel, entry, deadline);
+        jzx__wheel_set_near(wheel, entry, jzx__wheel_spare(entry), deadline);
         return true;
     }
     wheel->count++;
@@ -129,7 +130,7 @@ void jzx__wheel_remove(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry)
         break;
     case JZX__WHEEL_IN_SLOT: jzx__wheel_remove_near(wheel, entry); break;
     }
-    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE, 0);
+    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE);
 }
 
 /* ---- time ---- */
@@ -214,7 +215,7 @@ static void cascade_heap(struct jzx__wheel *wheel) {
     struct jzx__link *link;
     while ((link = jzx__list_pop_back(&near)) != NULL) {
         struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
-        jzx__wheel_put(wheel, entry, entry->deadline, true);
+        jzx__wheel_put(wheel, entry, jzx__wheel_spare(entry), entry->deadline, true);
     }
 }
 
@@ -230,7 +231,7 @@ static void cascade(struct jzx__wheel *wheel, uint32_t i) {
     while ((link = jzx__list_pop_back(&list)) != NULL) {
         struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
         jzx__wheel_use_hint(entry);
-        jzx__wheel_put(wheel, entry, entry->deadline, true);
+        jzx__wheel_put(wheel, entry, jzx__wheel_spare(entry), entry->deadline, true);
     }
 }
 
@@ -293,7 +294,7 @@ struct jzx__wheel_entry *jzx__wheel_pop(struct jzx__wheel *wheel, uint64_t to) {
         return NULL;
     struct jzx__wheel_entry *entry = jzx__wheel_entry_of(link);
     jzx__wheel_use_hint(entry);
-    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE, 0);
+    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE);
     wheel->count--;
     return entry;
 }

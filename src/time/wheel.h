@@ -72,15 +72,13 @@ static inline uint32_t jzx__wheel_spare(const struct jzx__wheel_entry *entry) {
     return entry->info >> JZX__WHEEL_SPARE_SHIFT;
 }
 
-/* Of an entry that is nowhere, as it is then. */
-static inline uint32_t jzx__wheel_info(uint32_t spare) {
-    return spare << JZX__WHEEL_SPARE_SHIFT;
+static inline uint32_t jzx__wheel_info(uint32_t spare, enum jzx__wheel_place place, uint32_t hint) {
+    return spare << JZX__WHEEL_SPARE_SHIFT | (uint32_t)place << JZX__WHEEL_PLACE_SHIFT | hint;
 }
 
-static inline void jzx__wheel_note(struct jzx__wheel_entry *entry, enum jzx__wheel_place place,
-                                   uint32_t hint) {
-    entry->info =
-        (entry->info & JZX__WHEEL_SPARE) | (uint32_t)place << JZX__WHEEL_PLACE_SHIFT | hint;
+/* The entry is in a place without hints. */
+static inline void jzx__wheel_note(struct jzx__wheel_entry *entry, enum jzx__wheel_place place) {
+    entry->info = jzx__wheel_info(jzx__wheel_spare(entry), place, 0);
 }
 
 /* Slots of a level: a power of two from 2 to 2^12; all levels together span less than
@@ -161,7 +159,7 @@ static inline void jzx__wheel_use_hint(const struct jzx__wheel_entry *entry) {
 
 /* Into the slot that the deadline has from now on; in_front: it comes from further up (V2). */
 static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
-                                  uint32_t deadline, bool in_front) {
+                                  uint32_t spare, uint32_t deadline, bool in_front) {
     struct jzx__wheel_level *level = jzx__wheel_level_for(wheel, deadline - (uint32_t)wheel->now);
     uint32_t slot = deadline >> level->shift & level->mask;
     entry->deadline = deadline;
@@ -175,13 +173,13 @@ static inline void jzx__wheel_put(struct jzx__wheel *wheel, struct jzx__wheel_en
         hint = jzx__wheel_leave_hint(&level->trails[slot], entry);
         level->trails[slot].behind += !in_front;
     }
-    jzx__wheel_note(entry, JZX__WHEEL_IN_SLOT, hint);
+    entry->info = jzx__wheel_info(spare, JZX__WHEEL_IN_SLOT, hint);
 }
 
 /* jzx__wheel_set for a deadline in the future and in the span. */
 static inline void jzx__wheel_set_near(struct jzx__wheel *wheel, struct jzx__wheel_entry *entry,
-                                       uint64_t deadline) {
-    jzx__wheel_put(wheel, entry, (uint32_t)deadline, false);
+                                       uint32_t spare, uint64_t deadline) {
+    jzx__wheel_put(wheel, entry, spare, (uint32_t)deadline, false);
     wheel->count++;
 }
 
@@ -189,12 +187,11 @@ static inline bool jzx__wheel_is_near(const struct jzx__wheel *wheel, uint64_t d
     return deadline - wheel->now - 1 < wheel->span - 1; /* also if it is over: then it wraps */
 }
 
-/* jzx__wheel_remove for an entry in a slot. */
+/* jzx__wheel_remove for an entry in a slot, which does not say so itself any more. */
 static inline void jzx__wheel_remove_near(struct jzx__wheel *wheel,
                                           struct jzx__wheel_entry *entry) {
     jzx__list_remove(&entry->link);
     wheel->count--;
-    jzx__wheel_note(entry, JZX__WHEEL_NOWHERE, 0);
 }
 
 /* ---- setting and removing ---- */

@@ -4,6 +4,11 @@
 
 #include "jzx/message.h"
 
+/* True if it is a worker of that loop. A turn of one loop may use another. */
+static inline bool is_of(const struct jzx__worker *me, const struct jzx_loop *loop) {
+    return me != NULL && me->sched == &loop->sched;
+}
+
 static bool is_valid(const struct jzx__timer_spec *spec) {
     return (spec->data != NULL || spec->len == 0) && spec->len <= JZX_MSG_LEN_MAX &&
            spec->tag < JZX_TAG_RESERVED;
@@ -27,17 +32,35 @@ static jzx_err set_any(struct jzx_loop *loop, const struct jzx__timer_spec *spec
     return err;
 }
 
+JZX_INLINE struct jzx__timer_spec once(jzx_actor_id to, jzx_actor_id from, const void *data,
+                                       size_t len, uint32_t tag, uint64_t delay_ns) {
+    return (struct jzx__timer_spec){.to = to,
+                                    .from = from,
+                                    .data = data,
+                                    .len = len,
+                                    .tag = tag,
+                                    .mode = JZX__TIMER_ONCE,
+                                    .delay_ns = delay_ns};
+}
+
 static JZX_COLD jzx_err send_any(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
                                  const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
                                  jzx_timer_id *timer) {
-    struct jzx__timer_spec spec = {.to = to,
-                                   .from = from,
-                                   .data = data,
-                                   .len = len,
-                                   .tag = tag,
-                                   .mode = JZX__TIMER_ONCE,
-                                   .delay_ns = delay_ns};
+    const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     return set_any(loop, &spec, timer);
+}
+
+/* It may be the common case, but for the time, which is not to be had by counting. */
+static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                     const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
+                                     jzx_timer_id *timer) {
+    const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    struct jzx__worker *me = jzx__seat_enter(seat);
+    bool set = is_of(me, loop) && jzx__timer_set_easy(loop, me, jzx__seat_task(seat),
+                                                      jzx__timer_now(loop, me), &spec, timer);
+    jzx__seat_leave(seat, 0);
+    return set ? JZX_OK : set_any(loop, &spec, timer);
 }
 
 /* As jzx_send: the common case decides everything before it changes anything. */
@@ -48,10 +71,12 @@ jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const
         JZX_UNLIKELY(tag >= JZX_TAG_RESERVED) || JZX_UNLIKELY(len > JZX__TIMER_INLINE) ||
         (JZX_UNLIKELY(data == NULL) && len != 0))
         return send_any(loop, to, from, data, len, tag, delay_ns, timer);
+    const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     struct jzx__worker *me = jzx__seat_enter(seat);
-    bool set = jzx__timer_set_easy(loop, me, to, from, data, len, tag, delay_ns, timer);
+    uint64_t now = JZX_LIKELY(is_of(me, loop)) ? jzx__pace_count(&jzx__timers_of(me)->pace) : 0;
+    bool set = now != 0 && jzx__timer_set_easy(loop, me, jzx__seat_task(seat), now, &spec, timer);
     jzx__seat_leave(seat, 0);
-    return JZX_LIKELY(set) ? JZX_OK : send_any(loop, to, from, data, len, tag, delay_ns, timer);
+    return JZX_LIKELY(set) ? JZX_OK : send_looking(loop, to, from, data, len, tag, delay_ns, timer);
 }
 
 jzx_err jzx_send_every(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
@@ -85,7 +110,7 @@ jzx_err jzx_timer_cancel(jzx_loop *loop, jzx_timer_id timer) {
         return cancel_any(loop, timer);
     struct jzx__worker *me = jzx__seat_enter(seat);
     bool cancelled =
-        me != NULL && me->sched == &loop->sched && jzx__timer_cancel_easy(loop, me, timer);
+        is_of(me, loop) && jzx__timer_cancel_easy(loop, me, jzx__seat_task(seat), timer);
     jzx__seat_leave(seat, 0);
     return JZX_LIKELY(cancelled) ? JZX_OK : cancel_any(loop, timer);
 }

@@ -313,8 +313,8 @@ static void cancel_guessed(void) {
 /* The actor cancels its own, as src/timer/send.c has it, and has its turn. */
 static void cancel_easily_and_run_0(void) {
     struct jzx__worker *me = sit(0);
-    s.cancelled +=
-        jzx__timer_cancel_easy(&s.loop, me, s.id) || jzx__timer_cancel(&s.loop, me, s.id) == JZX_OK;
+    s.cancelled += jzx__timer_cancel_easy(&s.loop, me, NULL, s.id) ||
+                   jzx__timer_cancel(&s.loop, me, s.id) == JZX_OK;
     run_turns(me);
 }
 

@@ -172,8 +172,8 @@ static inline bool marks_exchange(_Atomic uint64_t *state, uint64_t *expected, u
 #define jzx__task_push(task, node, limit) (jzx__task_push)((task), marks_node(node), (limit))
 #define jzx__mailbox_deliver(loop, me, actor, message) marks_deliver((loop), (me), (actor), message)
 #define jzx__wheel_set(wheel, entry, tick) (jzx__wheel_set)((wheel), marks_entry(entry), (tick))
-#define jzx__wheel_set_near(wheel, entry, tick)                                                    \
-    (jzx__wheel_set_near)((wheel), marks_entry(entry), (tick))
+#define jzx__wheel_set_near(wheel, entry, spare, tick)                                             \
+    (jzx__wheel_set_near)((wheel), marks_entry(entry), (spare), (tick))
 #define jzx__wheel_remove(wheel, entry) (jzx__wheel_remove)((wheel), marks_entry(entry))
 #define jzx__wheel_remove_near(wheel, entry) (jzx__wheel_remove_near)((wheel), marks_entry(entry))
 #define jzx__wheel_pop(wheel, tick) marks_due((jzx__wheel_pop)((wheel), (tick)))
