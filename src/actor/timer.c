@@ -103,6 +103,7 @@ static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t
     struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
     if (JZX_UNLIKELY(!jzx__wheel_set(wheel, entry, tick))) {
         jzx__wheel_remove(wheel, entry);
+        jzx__timers_settle(me);
         jzx__wheel_catch_up(wheel, now_of(me) / JZX__TIMER_TICK_NS);
         jzx__wheel_set(wheel, entry, tick);
     }
@@ -657,6 +658,7 @@ void jzx__timers_run(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     uint64_t tick = now_of(me) / JZX__TIMER_TICK_NS;
     bool more = true;
+    jzx__timers_settle(me);
     jzx__timers_take_mail(me);
     for (uint32_t i = 0; i < FIRE_MAX / FIRE_BATCH && more; i++)
         more = fire_some(me, tick);

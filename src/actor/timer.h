@@ -221,6 +221,12 @@ static inline bool jzx__timer_may_list(const struct jzx__worker *me, struct jzx_
     return jzx__worker_owns(me, &actor->task) && actor->task.place != JZX__AWAY;
 }
 
+/* A2 of timer_guess.h. */
+static inline void jzx__timers_settle(struct jzx__worker *me) {
+    if (JZX_UNLIKELY(jzx__timer_guess_is_open(&jzx__timers_of(me)->guess)))
+        jzx__timer_guess_settle(me);
+}
+
 /* The first tick at or after the time. */
 static inline uint64_t jzx__timer_tick(uint64_t ns) {
     return ns / JZX__TIMER_TICK_NS + (ns % JZX__TIMER_TICK_NS != 0);

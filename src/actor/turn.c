@@ -221,6 +221,7 @@ static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *ac
  * after each call to user code, which may have made one. */
 static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, bool has_run) {
     struct jzx__actor *actor = jzx__turn_actor(turn);
+    jzx__timers_settle(me);
     if ((actor->task.care & JZX__CARE_MOVE) && moves_away(me, actor, has_run))
         return ENDED;
     jzx__actor_announce(turn->ctx.loop, actor);
@@ -240,6 +241,7 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
             enum fate fate = start(me, turn);
             if (fate != GOES_ON)
                 return fate;
+            jzx__timers_settle(me);
             continue;
         }
         if (actor->task.care & JZX__CARE_HEAD)
@@ -384,6 +386,7 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn *turn = (void *)seat->turn;
     jmp_buf jump;
+    jzx__timers_settle(me); /* another thread may have had the worker */
     memset(turn, 0, offsetof(struct jzx__turn, exit_text));
     turn->ctx.loop = jzx__loop_of(me);
     turn->seat = seat;

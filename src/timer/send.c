@@ -63,6 +63,29 @@ static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_
     return set ? JZX_OK : set_any(loop, &spec, timer);
 }
 
+/* How long after its time it fires. */
+static inline uint64_t slack_ns(uint64_t due_ns) {
+    return (due_ns + JZX__TIMER_TICK_NS - 1) / JZX__TIMER_TICK_NS * JZX__TIMER_TICK_NS - due_ns;
+}
+
+/* jzx__timer_set_easy with the time that is to be had most cheaply. */
+JZX_INLINE bool set_in_row(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__task *current,
+                           const struct jzx__timer_spec *spec, jzx_timer_id *id) {
+    struct jzx__timers *timers = jzx__timers_of(me);
+    bool guesses = timers->guess.by == spec->to;
+    uint64_t now = guesses ? timers->guess.ns : jzx__pace_count(&timers->pace);
+    jzx_timer_id made;
+    if (now == 0 || !jzx__timer_set_easy(loop, me, current, now, spec, &made))
+        return false;
+    if (id != NULL)
+        *id = made;
+    if (guesses)
+        jzx__timer_guess_note(&timers->guess, made, slack_ns(now + spec->delay_ns));
+    else if (jzx__timer_guess_looked(&timers->guess, me->pass_handled))
+        jzx__timer_guess_begin(me, current, spec->to);
+    return true;
+}
+
 /* As jzx_send: the common case decides everything before it changes anything. */
 jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                        size_t len, uint32_t tag, uint64_t delay_ns, jzx_timer_id *timer) {
@@ -73,8 +96,7 @@ jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const
         return send_any(loop, to, from, data, len, tag, delay_ns, timer);
     const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     struct jzx__worker *me = jzx__seat_enter(seat);
-    uint64_t now = JZX_LIKELY(is_of(me, loop)) ? jzx__pace_count(&jzx__timers_of(me)->pace) : 0;
-    bool set = now != 0 && jzx__timer_set_easy(loop, me, jzx__seat_task(seat), now, &spec, timer);
+    bool set = is_of(me, loop) && set_in_row(loop, me, jzx__seat_task(seat), &spec, timer);
     jzx__seat_leave(seat, 0);
     return JZX_LIKELY(set) ? JZX_OK : send_looking(loop, to, from, data, len, tag, delay_ns, timer);
 }
