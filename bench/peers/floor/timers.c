@@ -198,10 +198,18 @@ static void fire_due(void) {
 /* A value is the time that was asked for and the number of the timer. */
 #define NUMBER_BITS 20u
 
+/* Timers that may be handled without a look at the clock. */
+#define LOOK_EVERY 64u
+
+static uint64_t looked_ns; /* the time of the last look: not later than now */
+
 static void count_once(struct actor *self, const struct timer *message) {
     uint64_t number = message->value & ((1u << NUMBER_BITS) - 1);
     uint64_t bit = (uint64_t)1 << number % 64;
-    check(elapsed_ns() >= message->value >> NUMBER_BITS, "timer-fire: none is early");
+    uint64_t asked_ns = message->value >> NUMBER_BITS;
+    if (looked_ns < asked_ns || self->got % LOOK_EVERY == 0) /* or it is not early anyway */
+        looked_ns = elapsed_ns();
+    check(looked_ns >= asked_ns, "timer-fire: none is early");
     check((self->seen[number / 64] & bit) == 0, "timer-fire: each comes once");
     self->seen[number / 64] |= bit;
     self->got++;
