@@ -88,7 +88,7 @@ void jzx__timers_deinit(struct jzx__worker *worker) {
     jzx__wheel_deinit(&jzx__timers_of(worker)->wheel);
 }
 
-/* Before the first of an idle wheel is set it catches up with the time. */
+/* Before the first of an idle wheel is set it catches up with the time. Of guesses none is left. */
 static void catch_up(struct jzx__worker *me) {
     struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
     if (wheel->count != 0)
@@ -117,6 +117,7 @@ static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t
 static bool set_here(struct jzx__worker *me, struct jzx__timer *timer, enum jzx__timer_phase from,
                      uint64_t tick) {
     jzx__timer_to_wait(timer);
+    jzx__timers_settle(me);
     if (!change_phase(timer, from, jzx__timer_set_at(me)))
         return false;
     arm(me, &timer->wait.entry, tick);

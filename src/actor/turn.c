@@ -444,10 +444,11 @@ void jzx_check_failed(jzx_context *ctx, const char *condition, const char *file,
 
 static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__task *task = &jzx__turn_actor(turn)->task;
+    jzx__timers_settle(me);
     if (turn->become_to != NULL)
         task->entry = (void (*)(void))turn->become_to;
     if (turn->has_stashed)
-        me->pass_handled--; /* it waits again */
+        jzx__timers_put_back(me);
     jzx__timers_take_back(me, jzx__turn_actor(turn));
     jzx__timers_launch_requested(me, turn);
     if (turn->unreleased != NULL)

@@ -500,10 +500,6 @@ static bool suffers_more(const struct jzx__worker *me, const struct jzx__worker 
     return theirs < 2 * cost && me->index > partner->index;
 }
 
-static uint64_t handled_by(const struct jzx__worker *me) {
-    return jzx__counter_get(&me->counters.handled) + me->pass_handled;
-}
-
 /* What a message costs in a window that crossed little, or not at all. */
 static void learn_calm(struct jzx__balance *balance, uint64_t handled) {
     uint64_t calm_ns = balance->calm_msg_ns;
@@ -530,7 +526,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
     /* relaxed, both: figures for others */
     jzx__atomic_store_relaxed(&balance->cost, cost);
     jzx__atomic_store_relaxed(&balance->usage, usage);
-    uint64_t handled = handled_by(me) - balance->window_handled;
+    uint64_t handled = jzx__worker_handled(me) - balance->window_handled;
     balance->msg_ns = handled == 0 ? 0 : light / handled;
     learn_calm(balance, handled);
     struct jzx__worker *partner = best_partner(me);
@@ -557,7 +553,7 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
 
 static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    uint64_t handled = handled_by(me);
+    uint64_t handled = jzx__worker_handled(me);
     if (balance->gather_to != NULL && now >= balance->gather_until_ns)
         balance->gather_to = NULL;
     if (balance->follow_to != NULL && now >= balance->follow_until_ns)

@@ -278,6 +278,11 @@ static inline void jzx__worker_flush(struct jzx__worker *me) {
     me->turns_planned = me->turns_left;
 }
 
+/* Messages that it has handled, and the one in hand. */
+static inline uint64_t jzx__worker_handled(const struct jzx__worker *me) {
+    return jzx__counter_get(&me->counters.handled) + me->pass_handled;
+}
+
 /* True if timers are due. Looks at the clock if there are any. */
 bool jzx__worker_is_due(const struct jzx__worker *me);
 

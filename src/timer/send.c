@@ -50,7 +50,7 @@ static JZX_COLD jzx_err send_any(jzx_loop *loop, jzx_actor_id to, jzx_actor_id f
     return set_any(loop, &spec, timer);
 }
 
-/* It may be the common case, but for the time, which is not to be had by counting. */
+/* It may be the common case, but for the time. */
 static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
                                      const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
                                      jzx_timer_id *timer) {
@@ -63,26 +63,36 @@ static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_
     return set ? JZX_OK : set_any(loop, &spec, timer);
 }
 
-/* How long after its time it fires. */
-static inline uint64_t slack_ns(uint64_t due_ns) {
-    return (due_ns + JZX__TIMER_TICK_NS - 1) / JZX__TIMER_TICK_NS * JZX__TIMER_TICK_NS - due_ns;
+/* The time for the next timer to that actor, if it is to be had cheaply, else 0. */
+JZX_INLINE uint64_t cheap_time(const struct jzx__timers *timers, jzx_actor_id to) {
+    if (timers->guess.by == to)
+        return timers->guess.ns;
+    return JZX_UNLIKELY(jzx__timer_guess_is_open(&timers->guess)) ? 0
+                                                                  : jzx__pace_count(&timers->pace);
 }
 
-/* jzx__timer_set_easy with the time that is to be had most cheaply. */
+/* How long after its time it fires. */
+JZX_INLINE uint32_t slack_ns(uint64_t due_ns) {
+    uint64_t tick = (due_ns + JZX__TIMER_TICK_NS - 1) / JZX__TIMER_TICK_NS;
+    return (uint32_t)(tick * JZX__TIMER_TICK_NS - due_ns);
+}
+
+/* jzx__timer_set_easy with that time, and what it says about the time of the next one. */
 JZX_INLINE bool set_in_row(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__task *current,
-                           const struct jzx__timer_spec *spec, jzx_timer_id *id) {
-    struct jzx__timers *timers = jzx__timers_of(me);
-    bool guesses = timers->guess.by == spec->to;
-    uint64_t now = guesses ? timers->guess.ns : jzx__pace_count(&timers->pace);
+                           uint64_t now, const struct jzx__timer_spec *spec, jzx_timer_id *id) {
+    struct jzx__timer_guess *guess = &jzx__timers_of(me)->guess;
     jzx_timer_id made;
-    if (now == 0 || !jzx__timer_set_easy(loop, me, current, now, spec, &made))
+    if (!jzx__timer_set_easy(loop, me, current, now, spec, &made))
         return false;
     if (id != NULL)
         *id = made;
-    if (guesses)
-        jzx__timer_guess_note(&timers->guess, made, slack_ns(now + spec->delay_ns));
-    else if (jzx__timer_guess_looked(&timers->guess, me->pass_handled))
-        jzx__timer_guess_begin(me, current, spec->to);
+    if (guess->by == spec->to) {
+        jzx__timer_guess_note(guess, made, slack_ns(now + spec->delay_ns));
+    } else if (current != NULL && jzx__actor_id(jzx__actor_of(current)) == spec->to &&
+               jzx__timer_guess_looked(guess, jzx__worker_handled(me))) {
+        jzx__timer_guess_begin(guess, spec->to, now);
+        current->care |= JZX__CARE_HEAD; /* to settle it before the next message */
+    }
     return true;
 }
 
@@ -96,9 +106,13 @@ jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const
         return send_any(loop, to, from, data, len, tag, delay_ns, timer);
     const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     struct jzx__worker *me = jzx__seat_enter(seat);
-    bool set = is_of(me, loop) && set_in_row(loop, me, jzx__seat_task(seat), &spec, timer);
+    uint64_t now = JZX_LIKELY(is_of(me, loop)) ? cheap_time(jzx__timers_of(me), to) : 0;
+    bool set = now != 0 && set_in_row(loop, me, jzx__seat_task(seat), now, &spec, timer);
     jzx__seat_leave(seat, 0);
-    return JZX_LIKELY(set) ? JZX_OK : send_looking(loop, to, from, data, len, tag, delay_ns, timer);
+    if (JZX_LIKELY(set))
+        return JZX_OK;
+    return now == 0 ? send_looking(loop, to, from, data, len, tag, delay_ns, timer)
+                    : send_any(loop, to, from, data, len, tag, delay_ns, timer);
 }
 
 jzx_err jzx_send_every(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,

@@ -88,7 +88,7 @@ static jzx_behavior_result set_rows(jzx_context *ctx, const jzx_message *msg) {
     return is_over ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
-JZX_TEST(timers_that_are_set_in_a_row_are_never_early, "E51", "E67") {
+JZX_TEST(timers_that_are_set_in_a_row_are_never_early, "E51") {
     jzx_loop *loop = fixture_loop();
     struct setter setter = {.start_ns = jzx_loop_now(loop)};
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = set_rows, .state = &setter));
@@ -203,7 +203,7 @@ static jzx_behavior_result poll_fired(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(a_guess_of_the_time_is_settled_by_who_takes_the_worker_over, "E51", "E63") {
+JZX_TEST(a_guess_of_the_time_is_settled_by_who_takes_the_worker_over, "E51") {
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(15)));
     assert_non_null(loop);
     memset(&staller, 0, sizeof staller);
