@@ -8,8 +8,9 @@
 /* Cancelled timers that wait for their home before it is woken to free them. */
 #define CANCELLED_MAX 256u
 
-/* Timers that one look fires at most, and then somebody else has a turn. */
-#define FIRE_MAX 512u
+/* Timers that one look fires at most, and then somebody else has a turn: so many that they and
+ * their places in lists are still in the first cache when they are handled. */
+#define FIRE_MAX 128u
 
 /* Those whose lines are fetched together. */
 #define FIRE_BATCH 32u
