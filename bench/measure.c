@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@
 
 /* What a peer's program says that does not have the row. */
 #define NO_SUCH_ROW 3
+
+/* More than any run takes but those that measure memory. */
+#define SUPPLY_BYTES ((size_t)160 << 20)
 
 /* Of the sizes, with --small. */
 #define SMALL_SHARE 100u
@@ -140,8 +144,25 @@ static bool read_run(int fd, struct bench_run *run) {
     return read && ops != 0;
 }
 
+/* Touches memory and frees it, so that the system has it for the run. The host of a virtual machine
+ * takes back what is free for some seconds, and getting it again costs whoever comes next up to 160
+ * ns a timer of timer-fire: that is neither side's doing. Without memory it is left out. */
+static void supply_memory(void) {
+    const size_t page = 4096;
+    char *memory =
+        mmap(NULL, SUPPLY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    (void)madvise(memory, SUPPLY_BYTES, MADV_HUGEPAGE);
+    for (size_t i = 0; i < SUPPLY_BYTES; i += page)
+        *(volatile char *)(memory + i) = 1;
+    munmap(memory, SUPPLY_BYTES);
+}
+
 bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     int fds[2];
+    if (setup->size >= bench->size || setup->peer != NULL) /* not with --small */
+        supply_memory();
     fflush(NULL); /* or the child would print it again */
     if (pipe(fds) != 0)
         bench_fail("pipe: %s", strerror(errno));
