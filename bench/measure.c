@@ -161,7 +161,7 @@ static void supply_memory(void) {
 
 bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     int fds[2];
-    if (setup->size >= bench->size || setup->peer != NULL) /* not with --small */
+    if (setup->size >= bench->size || setup->peer != NULL) /* small runs need none */
         supply_memory();
     fflush(NULL); /* or the child would print it again */
     if (pipe(fds) != 0)

@@ -98,53 +98,6 @@ JZX_TEST(timers_that_are_set_in_a_row_are_never_early, "E51") {
     fixture_destroy(loop);
 }
 
-/* ---- an actor that ends in the message in which it set them ---- */
-
-struct mortal {
-    uint64_t start_ns;
-    jzx_actor_id heir;
-    bool has_set;
-};
-
-static jzx_behavior_result set_and_stop(jzx_context *ctx, const jzx_message *msg) {
-    struct mortal *self = ctx->state;
-    JZX_EXPECT_EQ(msg->tag, GO);
-    if (!is_warm(ctx, self->start_ns))
-        return JZX_BEHAVIOR_OK;
-    for (uint32_t i = 0; i < 20; i++)
-        set_due(ctx, DUE, JZX_MS(1));
-    self->has_set = true;
-    fixture_send(ctx->loop, self->heir, GO);
-    spend(ctx->loop, JZX_MS(3));
-    return JZX_BEHAVIOR_STOP;
-}
-
-/* Its timers count from its own looks at the clock. */
-static jzx_behavior_result set_after(jzx_context *ctx, const jzx_message *msg) {
-    uint32_t *got = ctx->state;
-    if (msg->tag == GO) {
-        for (uint32_t i = 0; i < 20; i++)
-            set_due(ctx, DUE, JZX_MS(1));
-        return JZX_BEHAVIOR_OK;
-    }
-    expect_not_early(ctx, msg);
-    return ++*got == 20 ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
-}
-
-JZX_TEST(a_guess_of_the_time_ends_with_its_actor, "E51", "E50") {
-    jzx_loop *loop = fixture_loop();
-    uint32_t got = 0;
-    struct mortal mortal = {.start_ns = jzx_loop_now(loop)};
-    mortal.heir = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = set_after, .state = &got));
-    jzx_actor_id id =
-        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = set_and_stop, .state = &mortal));
-    fixture_send(loop, id, GO);
-    assert_int_equal(jzx_loop_run(loop), JZX_OK);
-    JZX_EXPECT(mortal.has_set);
-    JZX_EXPECT_EQ(got, 20);
-    fixture_destroy(loop);
-}
-
 /* ---- in a turn that outlives its worker ---- */
 
 struct staller {

@@ -27,6 +27,7 @@ static struct {
     uint32_t count;
     void (*act)(jzx_context *ctx);
     const jzx_message *in_hand;
+    bool ends; /* the actor whose message it is */
 } world;
 
 static struct jzx__timers *timers(void) {
@@ -55,7 +56,9 @@ static jzx_behavior_result act(jzx_context *ctx, const jzx_message *msg) {
     else if (JZX_EXPECT(world.count < ARRIVALS_MAX))
         world.arrivals[world.count++] =
             (struct arrival){.tag = msg->tag, .at_ns = jzx_loop_now(ctx->loop)};
-    return JZX_BEHAVIOR_OK;
+    bool ends = world.ends;
+    world.ends = false;
+    return ends ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
 static jzx_actor_id open_world(void) {
@@ -102,8 +105,8 @@ static void expect_in_order(uint32_t count) {
 
 #define MANY 150u
 
-/* Over the end of a tick; the list grows meanwhile, the cache of records is empty now and then, and
- * more are set than one guess is good for. */
+/* Over the end of a tick; the list grows meanwhile, and the cache of records is empty now and then:
+ * each of these ends a row. */
 static void set_many(jzx_context *ctx) {
     pass_ns(JZX_US(900));
     for (uint32_t i = 0; i < MANY; i++) {
@@ -195,7 +198,42 @@ JZX_TEST(what_a_long_message_has_set_counts_from_its_end_at_the_latest, "E51") {
     close_world();
 }
 
-/* ---- whose looks they are ---- */
+/* ---- whose they are ---- */
+
+static jzx_actor_id heir;
+
+/* The one ends with a guess of 10 us ago; the other, in the same pass, sets a timer that is due at
+ * a tick, and by that guess would not be. */
+static void set_and_end(jzx_context *ctx) {
+    if (ctx->self == heir) {
+        set(ctx, 0, JZX_MS(1) - JZX_US(10));
+        pass_ns(JZX_US(20));
+        return;
+    }
+    for (uint32_t i = 0; i < 12; i++)
+        set(ctx, 9, JZX_MS(50));
+    guessed = timers()->guess.by == ctx->self;
+    pass_ns(JZX_US(10));
+    fixture_send(ctx->loop, heir, GO);
+    world.ends = true;
+}
+
+static void set_far(jzx_context *ctx) {
+    set(ctx, 9, JZX_MS(500)); /* so it has a list, and the wheel is not empty */
+}
+
+JZX_TEST(a_guess_is_nobody_elses, "E51") {
+    jzx_actor_id id = open_world();
+    heir = fixture_spawn(world.loop, &JZX_SPAWN_OPTS(.behavior = act));
+    have_done(heir, set_far); /* it has begun: nothing is to be seen to before its message */
+    have_done(id, set_far);
+    have_done(id, set_and_end);
+    JZX_EXPECT(guessed);
+    pass_ticks(3);
+    JZX_EXPECT_EQ(world.count, 1);
+    JZX_EXPECT_EQ(world.arrivals[0].at_ns, START_NS + JZX_MS(1));
+    close_world();
+}
 
 static void set_three(jzx_context *ctx) {
     for (uint32_t i = 0; i < 3; i++)
