@@ -386,7 +386,7 @@ static void inspect_queues(struct jzx__worker *me) {
         jzx__worker_go_first(me);
 }
 
-/* W2, W3, W8 */
+/* W1, W2, W3, W8 */
 static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
     bool passed = me->woken.depth != 0 && me->woken_served == me->woken_seen;
     me->passed_ns = passed ? me->passed_ns + elapsed : 0;
@@ -404,6 +404,8 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
         inspect_queues(me);
     }
     me->is_special = order_is_special(me);
+    if (elapsed >= JZX__TICK_NS / 2) /* the first ticks of a worker come sooner */
+        me->next_left = 1;
 }
 
 /* What the message that just ended says about its task, if the tick measured it alone. */

@@ -11,7 +11,9 @@
  *
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
- *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait.
+ *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait, and
+ *       none after a tick: those who talk to each other stay in the cache for a while, and nobody
+ *       waits for them longer than a tick or two and a turn.
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
@@ -59,7 +61,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JZX__NEXT_RUN_MAX 16u
+#define JZX__NEXT_RUN_MAX 128u
 #define JZX__SOFT_LIMIT 256u
 #define JZX__OLDEST_NS 80000u
 #define JZX__PASSED_NS 20000u
