@@ -17,17 +17,26 @@ static uint32_t chunk_of(uint32_t index) {
     return 31u ^ (uint32_t)__builtin_clz(index + JZX__TABLE_FIRST);
 }
 
-static size_t chunk_size_bytes(uint32_t chunk) {
+static size_t slots_size_bytes(uint32_t chunk) {
     return ((size_t)1 << chunk) * sizeof(struct jzx__actor);
 }
 
+/* Entries of the directory that covers all slots up to the end of a chunk. */
+static size_t directory_count(uint32_t chunk) {
+    return ((size_t)2 << chunk) / JZX__TABLE_FIRST - 1;
+}
+
+/* With its directory, which follows the slots. */
+static size_t chunk_size_bytes(uint32_t chunk) {
+    return slots_size_bytes(chunk) + directory_count(chunk) * sizeof(uintptr_t);
+}
+
 void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator *allocator) {
-    /* relaxed: not shared yet */
+    /* relaxed: not shared yet, both */
     jzx__atomic_store_relaxed(&table->minted, 0u);
-    for (uint32_t i = 0; i < JZX__TABLE_CHUNK_COUNT; i++) {
-        /* relaxed: not shared yet */
-        jzx__atomic_store_relaxed(&table->origins[i], (uintptr_t)0);
-    }
+    jzx__atomic_store_relaxed(&table->directory, NULL);
+    for (uint32_t i = 0; i < JZX__TABLE_CHUNK_COUNT; i++)
+        table->chunks[i] = NULL;
     jzx__lock_init(&table->lock);
     table->free = NULL;
     table->max = max;
@@ -37,11 +46,8 @@ void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator
 
 void jzx__table_deinit(struct jzx__table *table) {
     for (uint32_t i = 0; i < JZX__TABLE_CHUNK_COUNT; i++) {
-        /* relaxed: nobody else is left */
-        uintptr_t origin = jzx__atomic_load_relaxed(&table->origins[i]);
-        if (origin != 0)
-            jzx__free_aligned(table->allocator, (void *)(origin + chunk_size_bytes(i)),
-                              chunk_size_bytes(i), SLOT_ALIGN);
+        if (table->chunks[i] != NULL)
+            jzx__free_aligned(table->allocator, table->chunks[i], chunk_size_bytes(i), SLOT_ALIGN);
     }
     jzx__lock_deinit(&table->lock);
 }
@@ -53,19 +59,32 @@ void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table
     cache->limit = share < JZX__SLOT_CACHE_MAX ? share : JZX__SLOT_CACHE_MAX;
 }
 
+/* The directory of a new chunk: that of the one before, and its own slots. */
+static void fill_directory(uintptr_t *directory, const struct jzx__table *table, uint32_t chunk) {
+    /* relaxed: written under the lock that we hold */
+    const uintptr_t *before = jzx__atomic_load_relaxed(&table->directory);
+    size_t first = ((size_t)1 << chunk) / JZX__TABLE_FIRST - 1;
+    /* The difference may wrap: it is never a pointer. */
+    uintptr_t origin =
+        (uintptr_t)table->chunks[chunk] - first * JZX__TABLE_FIRST * sizeof(struct jzx__actor);
+    for (size_t i = 0; i < directory_count(chunk); i++)
+        directory[i] = i < first ? before[i] : origin;
+}
+
 /* The chunk of an index that is about to be minted; false without memory. */
 static bool ensure_chunk(struct jzx__table *table, uint32_t index) {
     uint32_t chunk = chunk_of(index);
-    /* relaxed: written under the lock that we hold */
-    if (jzx__atomic_load_relaxed(&table->origins[chunk]) != 0)
+    if (table->chunks[chunk] != NULL)
         return true;
     char *slots = jzx__alloc_aligned(table->allocator, chunk_size_bytes(chunk), SLOT_ALIGN);
     if (slots == NULL)
         return false;
-    jzx__advise_large_pages(slots, chunk_size_bytes(chunk));
-    /* relaxed: published by the release of minted. The difference may wrap: it is never a
-     * pointer */
-    jzx__atomic_store_relaxed(&table->origins[chunk], (uintptr_t)slots - chunk_size_bytes(chunk));
+    jzx__advise_large_pages(slots, slots_size_bytes(chunk));
+    uintptr_t *directory = (void *)(slots + slots_size_bytes(chunk));
+    table->chunks[chunk] = slots;
+    fill_directory(directory, table, chunk);
+    /* release: pairs with the acquire in jzx__table_slot; publishes the directory */
+    jzx__atomic_store_release(&table->directory, directory);
     return true;
 }
 

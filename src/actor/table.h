@@ -3,11 +3,14 @@
  *
  * Blocks live in chunks that double in size and are never freed while the loop lives, so that a
  * late sender may always read the words of a slot (type-stable). With FIRST added to an index, its
- * chunk is the position of the highest bit: chunk k holds the 2^k places from 2^k on. The
- * directory keeps for each chunk the address that place 0 would have, so that a look-up is one
- * load and one addition. An idle bound of millions costs nothing: the directory is 32 words.
+ * chunk is the position of the highest bit: chunk k holds the 2^k places from 2^k on. A look-up
+ * does not compute that: a directory has for each FIRST slots the address that slot 0 would have,
+ * so that it is two loads, a shift and an addition. Each chunk brings the directory of all slots up
+ * to its end, in the same allocation; the older ones stay readable. An idle bound of millions costs
+ * nothing.
  *
- * T1  index < minted  =>  its chunk exists and the slot's state, owner and inbox are initialised.
+ * T1  index < minted  =>  its chunk exists, every directory that can be seen then has it, and the
+ *     slot's state, owner and inbox are initialised.
  * T2  a slot is in exactly one place: alive, ending with an entry under way, in a worker's cache,
  *     in the shared free list, or retired.
  * T3  alive <= max_actors: a slot is minted only if fewer than max_actors others can be alive.
@@ -21,16 +24,18 @@
 #include "jzx/config.h"
 
 #define JZX__TABLE_FIRST 64u
+#define JZX__TABLE_FIRST_SHIFT 6u
 #define JZX__TABLE_CHUNK_COUNT 32u
 
 struct jzx__table {
     /* Read by every send. */
-    _Atomic uintptr_t origins[JZX__TABLE_CHUNK_COUNT]; /* of chunk k, less 2^k slots; 0: none */
-    _Atomic uint32_t minted;                           /* slots that exist */
+    _Atomic(const uintptr_t *) directory; /* the newest; never changes once it is seen */
+    _Atomic uint32_t minted;              /* slots that exist */
 
     /* Guarded by lock. */
     struct jzx__lock lock;
-    struct jzx__actor *free; /* linked by task.run.next */
+    struct jzx__actor *free;              /* linked by task.run.next */
+    char *chunks[JZX__TABLE_CHUNK_COUNT]; /* NULL: none */
     uint32_t max;
     uint32_t retired;
     const jzx_allocator *allocator;
@@ -43,12 +48,11 @@ void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table
 
 /* The slot of an index below minted. */
 static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {
-    uint64_t place = (uint64_t)index + JZX__TABLE_FIRST;
-    unsigned high = 63u ^ (unsigned)__builtin_clzll(place);
-    /* relaxed: written before minted was raised past this index; who read that may read this
-     * (T1) */
-    uintptr_t origin = jzx__atomic_load_relaxed(&table->origins[high]);
-    struct jzx__actor *slot = (void *)(origin + place * sizeof(struct jzx__actor));
+    /* acquire: pairs with the release in add_chunk; publishes the directory. Who has read minted
+     * sees one that has this index (T1) */
+    const uintptr_t *directory = jzx__atomic_load_acquire(&table->directory);
+    uintptr_t origin = directory[index >> JZX__TABLE_FIRST_SHIFT];
+    struct jzx__actor *slot = (void *)(origin + (uint64_t)index * sizeof(struct jzx__actor));
     if (slot == NULL)
         __builtin_unreachable(); /* spares callers a test that the compiler cannot see through */
     return slot;
