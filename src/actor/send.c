@@ -42,7 +42,9 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
         return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
     jzx__slab_fetch_ahead(message); /* mostly for another worker, which frees it there */
     address(message, to, from, tag);
-    if (len != 0)
+    if (JZX_LIKELY(len <= JZX_MSG_INLINE))
+        jzx__copy_short(message->payload, data, len);
+    else
         memcpy(message->payload, data, len);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     if (err != JZX_OK) {
