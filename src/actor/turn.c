@@ -315,7 +315,6 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
             continue;
         }
         if (JZX_UNLIKELY(--me->budget.left == 0)) {
-            jzx__task_set_rest(task, (enum jzx__place)task->rest); /* W5 counts again */
             jzx__worker_requeue_any(me, task);
             return true;
         }

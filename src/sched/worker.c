@@ -90,12 +90,6 @@ void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task) {
 
 void jzx__worker_soft_limit(struct jzx__worker *me, struct jzx__task *receiver) {
     jzx__worker_end_turn(me);
-    if (receiver->easy != 0 && me->sched->msgs_per_turn < JZX__SOFT_LIMIT) {
-        /* It has been said: what its sender still has for it costs no more than the rest. The turn
-         * of the receiver is too short for all that waits, and sets the limit again as it ends.
-         * relaxed: never changes in a life */
-        receiver->easy = jzx__atomic_load_relaxed(&receiver->cap);
-    }
     if (receiver->place == JZX__IN_WOKEN || receiver->place == JZX__IN_SPAWNED) {
         jzx__worker_unqueue(me, receiver);
         jzx__worker_set_next(me, receiver);

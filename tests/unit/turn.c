@@ -153,49 +153,6 @@ JZX_TEST(producers_do_not_overrun_a_consumer_that_keeps_up, "C28") {
     fixture_destroy(loop);
 }
 
-static uint32_t easy_of(jzx_loop *loop, jzx_actor_id id) {
-    return jzx__table_lookup(&loop->table, id)->task.easy;
-}
-
-struct flood {
-    jzx_actor_id sink;
-    uint32_t easy_after; /* of the sink, as all has been sent */
-};
-
-static jzx_behavior_result flood(jzx_context *ctx, const jzx_message *msg) {
-    struct flood *self = ctx->state;
-    (void)msg;
-    for (int i = 0; i < 300; i++)
-        JZX_EXPECT_EQ(jzx_send(ctx->loop, self->sink, ctx->self, NULL, 0, 1), JZX_OK);
-    self->easy_after = easy_of(ctx->loop, self->sink);
-    return JZX_BEHAVIOR_OK;
-}
-
-static void flood_twice(uint32_t msgs_per_turn, uint32_t easy_after) {
-    jzx_loop *loop = loop_with_still_clock(&JZX_CONFIG(.max_msgs_per_actor = msgs_per_turn));
-    uint64_t count = 0;
-    struct flood self = {
-        .sink = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = count_in, .state = &count))};
-    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = flood, .state = &self));
-    for (int i = 0; i < 2; i++) {
-        fixture_send(loop, id, 1);
-        assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
-        assert_int_equal(self.easy_after, easy_after);
-        assert_int_equal(easy_of(loop, self.sink), JZX__SOFT_LIMIT - 1);
-    }
-    assert_int_equal(count, 600);
-    fixture_destroy(loop);
-}
-
-JZX_TEST(the_soft_limit_is_said_once_until_the_receiver_had_a_turn) {
-    flood_twice(128, JZX_DEFAULT_MAILBOX_CAP);
-}
-
-/* The turn of the receiver may then not end by its number of messages, and set the limit again. */
-JZX_TEST(the_soft_limit_is_said_every_time_where_turns_are_long) {
-    flood_twice(1000, JZX__SOFT_LIMIT - 1);
-}
-
 /* ---- an observer changes nothing ---- */
 
 struct walker {
