@@ -6,8 +6,8 @@
  * chunk is the position of the highest bit: chunk k holds the 2^k places from 2^k on. A look-up
  * does not compute that: a directory has for each FIRST slots the address that slot 0 would have,
  * so that it is two loads, a shift and an addition. Each chunk brings the directory of all slots up
- * to its end, in the same allocation; the older ones stay readable. An idle bound of millions costs
- * nothing.
+ * to its end, in the same allocation; the older ones stay readable. Writing it, under the lock, is
+ * an eighth of a byte for each slot of the table. An idle bound of millions costs nothing.
  *
  * T1  index < minted  =>  its chunk exists, every directory that can be seen then has it, and the
  *     slot's state, owner and inbox are initialised.
@@ -48,7 +48,7 @@ void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table
 
 /* The slot of an index below minted. */
 static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {
-    /* acquire: pairs with the release in add_chunk; publishes the directory. Who has read minted
+    /* acquire: pairs with the release in ensure_chunk; publishes the directory. Who has read minted
      * sees one that has this index (T1) */
     const uintptr_t *directory = jzx__atomic_load_acquire(&table->directory);
     uintptr_t origin = directory[index >> JZX__TABLE_FIRST_SHIFT];

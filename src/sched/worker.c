@@ -404,8 +404,11 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
         inspect_queues(me);
     }
     me->is_special = order_is_special(me);
-    if (elapsed >= JZX__TICK_NS / 2) /* the first ticks of a worker come sooner */
-        me->next_left = 1;
+    if (elapsed >= JZX__TICK_NS / 2) { /* the first ticks of a worker come sooner */
+        if (me->next_ticked)
+            me->next_left = 1;
+        me->next_ticked = true;
+    }
 }
 
 /* What the message that just ended says about its task, if the tick measured it alone. */

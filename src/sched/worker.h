@@ -12,8 +12,10 @@
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
  *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait, and
- *       none after a tick: those who talk to each other stay in the cache for a while, and nobody
- *       waits for them longer than a tick or two and a turn.
+ *       none after the second whole tick of such a run (the second: ticks come at regular numbers
+ *       of messages, and the first one could cut short the same pair each time). So those who talk
+ *       to each other stay in the cache for a while, and whoever is first in a queue does not wait
+ *       for them longer than two ticks and a turn.
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
@@ -61,7 +63,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JZX__NEXT_RUN_MAX 128u
+#define JZX__NEXT_RUN_MAX 64u
 #define JZX__SOFT_LIMIT 256u
 #define JZX__OLDEST_NS 80000u
 #define JZX__PASSED_NS 20000u
@@ -206,6 +208,7 @@ struct jzx__worker {
     struct jzx__runq woken;
     struct jzx__runq spawned;
     struct jzx__slab slab;
+    bool next_ticked;          /* W1: a tick fell into the run of the next-slot */
     bool is_special;           /* the order is not just: newest spawned, then oldest woken */
     bool bound_last;           /* the last pick was bound to the caller */
     bool run_woken;            /* W2 is due */
@@ -452,6 +455,7 @@ static inline struct jzx__task *jzx__worker_pick(struct jzx__worker *me) {
         return task;
     }
     me->next_left = me->next_run;
+    me->next_ticked = false;
     struct jzx__task *queued = jzx__worker_pick_queued(me);
     if (task == NULL)
         return queued;
@@ -474,7 +478,7 @@ static inline void jzx__worker_end_pass(struct jzx__worker *me) {
     me->turns_left = 1;
 }
 
-/* The tick: looks at the clock, decides W2-W4, W7, W8 and the balance between workers. */
+/* The tick: looks at the clock, decides W1-W4, W7, W8 and the balance between workers. */
 JZX_COLD void jzx__worker_tick(struct jzx__worker *me);
 
 static inline void jzx__worker_count_message(struct jzx__worker *me) {

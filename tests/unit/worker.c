@@ -124,17 +124,35 @@ JZX_TEST(a_pair_that_wakes_each_other_lets_a_waiting_task_through) {
     rig_close();
 }
 
-static void the_same_with_a_tick_in_the_fourth_turn(struct jzx__task *task) {
-    if (rig.turns == 4)
+static uint32_t ticks_in[2]; /* these turns have a whole tick each */
+
+static void the_same_with_two_ticks(struct jzx__task *task) {
+    if (rig.turns == ticks_in[0] || rig.turns == ticks_in[1])
         rig_tick(JZX__TICK_NS);
     a_and_b_wake_each_other(task);
 }
 
-JZX_TEST(a_pair_that_wakes_each_other_lets_a_waiting_task_through_at_a_tick) {
+JZX_TEST(a_pair_that_wakes_each_other_lets_a_waiting_task_through_at_its_second_tick) {
     rig_open();
-    rig.on_turn = the_same_with_a_tick_in_the_fourth_turn;
+    rig.on_turn = the_same_with_two_ticks;
+    ticks_in[0] = 2;
+    ticks_in[1] = 4;
     rig_wake("wa");
     assert_string_equal(rig_run(8), "ababwaba");
+    rig_close();
+}
+
+/* Of two ticks one is in the last turn before w's, the other soon after it, in another run. */
+JZX_TEST(a_tick_counts_for_the_run_that_it_fell_into) {
+    rig_open();
+    rig.on_turn = the_same_with_two_ticks;
+    ticks_in[0] = JZX__NEXT_RUN_MAX - 1;
+    ticks_in[1] = JZX__NEXT_RUN_MAX + 2;
+    rig_wake("wa");
+    const char *trace = rig_run(2 * JZX__NEXT_RUN_MAX + 1);
+    JZX_EXPECT_EQ(strchr(trace, 'w') - trace, JZX__NEXT_RUN_MAX - 1);
+    JZX_EXPECT_EQ(count_of(trace, 'w'), 2);
+    JZX_EXPECT_EQ(strrchr(trace, 'w') - trace, 2 * JZX__NEXT_RUN_MAX);
     rig_close();
 }
 
@@ -387,10 +405,11 @@ JZX_TEST(each_turn_has_a_time_of_its_own) {
         ticking.tick_every = tick_every;
         ticking.after_ns[0] = JZX__TURN_NS - 1;
         ticking.after_ns[1] = 0;
-        for (int turn = 0; turn < 5; turn++) { /* one of the two waits for the other */
+        rig_spawn("s");
+        for (int turn = 0; turn < 5; turn++) {
             rig_wake("a");
-            rig_spawn("s");
-            assert_int_equal(strlen(rig_run(1)), 1);
+            rig_worker()->next_left = 2; /* whatever the ticks say: it is a's turn */
+            assert_string_equal(rig_run(1), "a");
             assert_string_equal(over, ".");
         }
         rig_close();
