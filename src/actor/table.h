@@ -23,8 +23,8 @@
 
 #include "jzx/config.h"
 
-#define JZX__TABLE_FIRST 64u
 #define JZX__TABLE_FIRST_SHIFT 6u
+#define JZX__TABLE_FIRST (1u << JZX__TABLE_FIRST_SHIFT)
 #define JZX__TABLE_CHUNK_COUNT 32u
 
 struct jzx__table {
