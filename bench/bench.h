@@ -120,6 +120,13 @@ double bench_resident_bytes(void);
 /* CPUs that this process may use. */
 unsigned bench_cpus(void);
 
+/* The n-th of them, from 0; BENCH_NO_CPU if there are fewer. */
+#define BENCH_NO_CPU (-1)
+int bench_cpu_at(unsigned n);
+
+/* Binds the calling thread to a CPU. */
+void bench_pin(int cpu);
+
 /* Moves the calling thread to any CPU but that one, if there is another. */
 void bench_leave_cpu(int cpu);
 
@@ -239,6 +246,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(timer_scale_32k)                                                                             \
     X(timer_scale_1m)                                                                              \
     X(pairs)                                                                                       \
+    X(pairs_apart)                                                                                 \
     X(threads)                                                                                     \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

@@ -2,11 +2,13 @@
 /* What the rows share: checks, time, CPUs, and the actors that several rows use. */
 #include "bench.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,6 +83,25 @@ double bench_resident_bytes(void) {
 unsigned bench_cpus(void) {
     cpu_set_t allowed;
     return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? (unsigned)CPU_COUNT(&allowed) : 1;
+}
+
+int bench_cpu_at(unsigned n) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        bench_fail("sched_getaffinity: %s", strerror(errno));
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET((size_t)cpu, &allowed) && n-- == 0)
+            return cpu;
+    }
+    return BENCH_NO_CPU;
+}
+
+void bench_pin(int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0)
+        bench_fail("cannot run on CPU %d: %s", cpu, strerror(errno));
 }
 
 void bench_leave_cpu(int cpu) {

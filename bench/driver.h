@@ -23,7 +23,7 @@
 
 #define SIDES_MAX 8u
 #define PEERS_BEST 2u /* so many run against us if not all do */
-#define ANY_CPU (-1)
+#define ANY_CPU BENCH_NO_CPU
 
 /* ---- options ---- */
 
@@ -103,9 +103,6 @@ unsigned pairs_most(const struct options *options);
 /* Runs the sides of a row in turn (first, second, second, first, ...), each run in a new
  * process. */
 void measure(const struct bench *bench, const struct options *options, struct measured *measured);
-
-/* The n-th CPU that we may use, from 0; ANY_CPU if there are fewer. */
-int cpu_at(unsigned n);
 
 /* One run in a new process. False if it failed, which it has said, or if a peer has no such row. */
 bool run_once(const struct bench *bench, const struct setup *setup, struct bench_run *run);

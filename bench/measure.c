@@ -29,13 +29,8 @@
 
 static void prepare_child(int cpu) {
     alarm(RUN_SECONDS_MAX); /* also bounds the program that replaces this one */
-    if (cpu == ANY_CPU)
-        return;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)cpu, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0)
-        bench_fail("cannot run on CPU %d: %s", cpu, strerror(errno));
+    if (cpu != ANY_CPU)
+        bench_pin(cpu);
 }
 
 static void print_line(void *ctx, const char *text) {
@@ -187,17 +182,6 @@ bool run_once(const struct bench *bench, const struct setup *setup, struct bench
     return await_child(child, bench->name, who) && read;
 }
 
-int cpu_at(unsigned n) {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        bench_fail("sched_getaffinity: %s", strerror(errno));
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET((size_t)cpu, &allowed) && n-- == 0)
-            return cpu;
-    }
-    return ANY_CPU;
-}
-
 /* CPUs of a shared machine are not equally fast, by up to a factor of two. So a gain by a second
  * one is compared with what one worker reaches on the average of both. */
 static bool run_side(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
@@ -208,7 +192,7 @@ static bool run_side(const struct bench *bench, const struct setup *setup, struc
     BENCH_CHECK(bench->unit == BENCH_NS);
     for (unsigned i = 0; i < setup->over; i++) {
         struct setup on_one = *setup;
-        on_one.cpu = cpu_at(i);
+        on_one.cpu = bench_cpu_at(i);
         if (!run_once(bench, &on_one, run))
             return false;
         speed += (double)run->ops / run->seconds / setup->over;

@@ -62,7 +62,7 @@ static long number_of(const char *option, const char *text, char after, long min
 
 /* The last CPU that we may use: the first is where a system does its other work. */
 static int default_cpu(void) {
-    return cpu_at(bench_cpus() - 1);
+    return bench_cpu_at(bench_cpus() - 1);
 }
 
 static int cpu_of(const char *option, const char *text) {

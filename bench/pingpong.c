@@ -3,6 +3,8 @@
  * message. And many such pairs that know nothing of each other, for several workers. */
 #include "bench.h"
 
+#include <pthread.h>
+
 JZX_BENCH_SHOWS("E62");
 
 #define PAIRS 50u
@@ -37,26 +39,35 @@ static jzx_behavior_result pong(jzx_context *ctx, const jzx_message *msg) {
     return --self->left == 0 ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
-/* size is of all pairs together. */
-static void run_pairs(jzx_loop *loop, unsigned pairs, uint64_t size, struct bench_run *run) {
+/* Spawns some of the pairs and has their first messages wait. */
+static void set_up(jzx_loop *loop, unsigned from, unsigned to, uint64_t each) {
     jzx_actor_id ids[PAIRS];
-    uint64_t each = size / pairs;
-    BENCH_CHECK(each > 0);
-    for (unsigned i = 0; i < pairs; i++) {
+    for (unsigned i = from; i < to; i++) {
         seconds[i] = (struct player){.left = each};
         firsts[i] = (struct player){.peer = bench_spawn(loop, pong, &seconds[i]), .left = each};
         ids[i] = bench_spawn(loop, ping, &firsts[i]);
     }
-    double start = bench_now();
-    for (unsigned i = 0; i < pairs; i++)
+    for (unsigned i = from; i < to; i++)
         bench_start(loop, ids[i], START, 0);
-    bench_run_to_end(loop);
-    run->seconds = bench_now() - start;
-    run->ops = 2 * pairs * each;
+}
+
+static void check(unsigned pairs, uint64_t each) {
     for (unsigned i = 0; i < pairs; i++) {
         BENCH_CHECK_EQUAL(seconds[i].received, each);
         BENCH_CHECK_EQUAL(firsts[i].received, each);
     }
+}
+
+/* size is of all pairs together. */
+static void run_pairs(jzx_loop *loop, unsigned pairs, uint64_t size, struct bench_run *run) {
+    uint64_t each = size / pairs;
+    BENCH_CHECK(each > 0);
+    set_up(loop, 0, pairs, each);
+    double start = bench_now();
+    bench_run_to_end(loop);
+    run->seconds = bench_now() - start;
+    run->ops = 2 * pairs * each;
+    check(pairs, each);
 }
 
 static void run_one(jzx_loop *loop, uint64_t size, struct bench_run *run) {
@@ -69,6 +80,48 @@ static void run_many(jzx_loop *loop, uint64_t size, struct bench_run *run) {
 
 static void run_few(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     run_pairs(loop, PAIRS_FEW, size, run);
+}
+
+/* ---- the same pairs in loops that share nothing ---- */
+
+struct apart {
+    jzx_loop *loop;
+    pthread_t thread;
+    int cpu;
+};
+
+static void *run_apart_one(void *arg) {
+    const struct apart *apart = arg;
+    bench_pin(apart->cpu);
+    bench_run_to_end(apart->loop);
+    return NULL;
+}
+
+/* A loop with one worker, a thread and a CPU for each worker of the loop that is not used. */
+static void run_apart(jzx_loop *unused, uint64_t size, struct bench_run *run) {
+    struct apart aparts[PAIRS];
+    unsigned count = jzx_loop_workers(unused);
+    uint64_t each = size / PAIRS;
+    BENCH_CHECK(count <= PAIRS && each > 0);
+    jzx_config config;
+    jzx_config_init(&config);
+    config.workers = 1;
+    for (unsigned i = 0; i < count; i++) {
+        aparts[i] =
+            (struct apart){.loop = jzx_loop_create(&config), .cpu = bench_cpu_at(i % bench_cpus())};
+        BENCH_CHECK(aparts[i].loop != NULL);
+        set_up(aparts[i].loop, PAIRS * i / count, PAIRS * (i + 1) / count, each);
+    }
+    double start = bench_now();
+    for (unsigned i = 0; i < count; i++)
+        BENCH_CHECK(pthread_create(&aparts[i].thread, NULL, run_apart_one, &aparts[i]) == 0);
+    for (unsigned i = 0; i < count; i++)
+        BENCH_CHECK(pthread_join(aparts[i].thread, NULL) == 0);
+    run->seconds = bench_now() - start;
+    run->ops = 2 * PAIRS * each;
+    for (unsigned i = 0; i < count; i++)
+        BENCH_CHECK(jzx_loop_destroy(aparts[i].loop) == JZX_OK);
+    check(PAIRS, each);
 }
 
 const struct bench bench_pingpong = {
@@ -110,4 +163,17 @@ const struct bench bench_pairs4 = {
     .size = 5000000,
     .payload = 8,
     .aim = -1,
+};
+
+const struct bench bench_pairs_apart = {
+    .name = "pairs-apart",
+    .op = "the same in a loop for each worker: what the machine can gain now",
+    .checked = "pings and pongs received",
+    .batch = "1",
+    .kind = BENCH_WORKERS,
+    .run = run_apart,
+    .size = 15000000,
+    .payload = 8,
+    .aim = -1,
+    .speedup_min = 1, /* so that both sides run where those of `pairs` do */
 };
