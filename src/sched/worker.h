@@ -15,7 +15,9 @@
  *       none after the second whole tick of such a run (the second: ticks come at regular numbers
  *       of messages, and the first one could cut short the same pair each time). So those who talk
  *       to each other stay in the cache for a while, and whoever is first in a queue does not wait
- *       for them longer than two ticks and a turn.
+ *       for them longer than two ticks and a turn. The number is odd, so that the two of a
+ *       conversation take turns in who waits at its end: or a client might always be the one, with
+ *       something in hand that its server then has to refuse to all others.
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
@@ -63,7 +65,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JZX__NEXT_RUN_MAX 64u
+#define JZX__NEXT_RUN_MAX 63u /* odd: see W1 */
 #define JZX__SOFT_LIMIT 256u
 #define JZX__OLDEST_NS 80000u
 #define JZX__PASSED_NS 20000u

@@ -124,6 +124,22 @@ JZX_TEST(a_pair_that_wakes_each_other_lets_a_waiting_task_through) {
     rig_close();
 }
 
+JZX_TEST(the_two_of_a_pair_take_turns_in_who_waits) {
+    rig_open();
+    rig.on_turn = a_and_b_wake_each_other;
+    rig_wake("wa");
+    const char *trace = rig_run(8 * JZX__NEXT_RUN_MAX);
+    char begins_before = '\0';
+    uint32_t runs = 0;
+    for (const char *w = strchr(trace, 'w'); w != NULL && w[1] != '\0'; w = strchr(w + 1, 'w')) {
+        JZX_EXPECT(w[1] != begins_before); /* who has waited begins the next run */
+        begins_before = w[1];
+        runs++;
+    }
+    JZX_EXPECT(runs >= 6);
+    rig_close();
+}
+
 static uint32_t ticks_in[2]; /* these turns have a whole tick each */
 
 static void the_same_with_two_ticks(struct jzx__task *task) {
