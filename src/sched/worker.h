@@ -11,13 +11,14 @@
  *
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions:
- *   W1  at most JZX__NEXT_RUN_MAX turns in a row come from the next-slot while others wait, and
- *       none after the second whole tick of such a run (the second: ticks come at regular numbers
- *       of messages, and the first one could cut short the same pair each time). So those who talk
- *       to each other stay in the cache for a while, and whoever is first in a queue does not wait
- *       for them longer than two ticks and a turn. The number is odd, so that the two of a
- *       conversation take turns in who waits at its end: or a client might always be the one, with
- *       something in hand that its server then has to refuse to all others.
+ *   W1  while others wait, a run of turns from the next-slot, with the one from a queue that begins
+ *       it, has at most JZX__NEXT_RUN_MAX of them, and none after its second whole tick (the
+ *       second: ticks come at regular numbers of messages, and the first one could cut short the
+ *       same pair each time). So those who talk to each other stay in the cache for a while, and
+ *       whoever is first in a queue does not wait for them longer than two ticks and a turn. The
+ *       number is prime, so that two who talk, or three in a circle, take turns in who waits at the
+ *       end of a run that no tick ends: or a client might always be the one, with something in hand
+ *       that its server then has to refuse to all others.
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
@@ -65,7 +66,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JZX__NEXT_RUN_MAX 63u /* odd: see W1 */
+#define JZX__NEXT_RUN_MAX 61u /* a prime: see W1 */
 #define JZX__SOFT_LIMIT 256u
 #define JZX__OLDEST_NS 80000u
 #define JZX__PASSED_NS 20000u

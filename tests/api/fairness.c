@@ -71,7 +71,7 @@ JZX_TEST(pairs_that_play_ping_pong_get_equal_shares, "C28") {
         least = players[i].hits < least ? players[i].hits : least;
         most = players[i].hits > most ? players[i].hits : most;
     }
-    /* A pair keeps the next-slot for at most 64 turns and not past two ticks: the shares differ by
+    /* A pair keeps the next-slot for at most 61 turns and not past two ticks: the shares differ by
      * a round or two, or by a few more where the machine holds the thread up and waits look
      * long. */
     assert_true(most - least <= most / 8);

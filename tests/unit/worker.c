@@ -124,20 +124,39 @@ JZX_TEST(a_pair_that_wakes_each_other_lets_a_waiting_task_through) {
     rig_close();
 }
 
-JZX_TEST(the_two_of_a_pair_take_turns_in_who_waits) {
+/* Who has waited begins the next run, after w: all of them, one after the other, and again. */
+static void expect_turns_in_waiting(void (*on_turn)(struct jzx__task *), uint32_t talkers) {
     rig_open();
-    rig.on_turn = a_and_b_wake_each_other;
+    rig.on_turn = on_turn;
     rig_wake("wa");
     const char *trace = rig_run(8 * JZX__NEXT_RUN_MAX);
-    char begins_before = '\0';
+    char begun[16] = "";
     uint32_t runs = 0;
-    for (const char *w = strchr(trace, 'w'); w != NULL && w[1] != '\0'; w = strchr(w + 1, 'w')) {
-        JZX_EXPECT(w[1] != begins_before); /* who has waited begins the next run */
-        begins_before = w[1];
-        runs++;
+    for (const char *w = strchr(trace, 'w'); w != NULL && w[1] != '\0'; w = strchr(w + 1, 'w'))
+        begun[runs++] = w[1];
+    JZX_EXPECT(runs >= 2 * talkers);
+    for (uint32_t i = 0; i + talkers <= runs; i++) {
+        for (uint32_t k = 1; k < talkers; k++)
+            JZX_EXPECT(begun[i + k] != begun[i]);
     }
-    JZX_EXPECT(runs >= 6);
     rig_close();
+}
+
+JZX_TEST(the_two_of_a_pair_take_turns_in_who_waits) {
+    expect_turns_in_waiting(a_and_b_wake_each_other, 2);
+}
+
+static void each_wakes_the_next_of_three(struct jzx__task *task) {
+    switch (rig_name(task)) {
+    case 'a': rig_wake("b"); break;
+    case 'b': rig_wake("c"); break;
+    case 'c': rig_wake("a"); break;
+    default: jzx__worker_requeue(rig_worker(), task);
+    }
+}
+
+JZX_TEST(the_three_of_a_circle_take_turns_in_who_waits) {
+    expect_turns_in_waiting(each_wakes_the_next_of_three, 3);
 }
 
 static uint32_t ticks_in[2]; /* these turns have a whole tick each */
