@@ -439,8 +439,10 @@ static void decide(struct jzx__worker *me, uint64_t now) {
     uint64_t elapsed = now - me->decided_at_ns;
     me->decided_at_ns = now;
     me->pass_ns += elapsed;
-    if (me->pass_ns >= JZX__PASS_NS || now >= me->due_ns || !jzx__mpsc_is_empty(&me->timer_mail))
+    if (me->pass_ns >= JZX__PASS_NS || now >= me->due_ns || !jzx__mpsc_is_empty(&me->timer_mail)) {
+        jzx__worker_end_turn(me); /* W4: it may have a hundred long messages before it */
         jzx__worker_end_pass(me);
+    }
     look_at_queues(me, elapsed);
     /* relaxed: a gauge */
     jzx__atomic_store_relaxed(&me->ready_depth, jzx__worker_ready_depth(me));

@@ -22,7 +22,8 @@
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
- *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait.
+ *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait;
+ *       and at a tick that ends the pass, because timers are due or after JZX__PASS_NS.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
  *       ends.
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the

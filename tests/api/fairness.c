@@ -96,6 +96,62 @@ JZX_TEST(ping_pong_hits_are_exact, "C+tool") {
     fixture_destroy(loop);
 }
 
+/* ---- a long queue of long messages, and nobody else ---- */
+
+#define LONG_MSGS 100u
+#define LONG_MSG_NS JZX_US(800)
+
+struct toiler {
+    jzx_clock *clock;
+    uint32_t handled;
+    uint32_t handled_at_tick; /* when the timer's message was handled, */
+    uint32_t handled_at_call; /* and when the call came */
+};
+
+static void note_call(jzx_loop *loop, void *ctx) {
+    struct toiler *toiler = ctx;
+    (void)loop;
+    toiler->handled_at_call = toiler->handled;
+}
+
+static jzx_behavior_result toil(jzx_context *ctx, const jzx_message *msg) {
+    struct toiler *self = ctx->state;
+    (void)msg;
+    JZX_EXPECT_EQ(jzx_clock_advance(self->clock, LONG_MSG_NS), JZX_OK);
+    if (++self->handled == 5)
+        JZX_EXPECT_EQ(jzx_loop_call(ctx->loop, note_call, self), JZX_OK);
+    return self->handled == LONG_MSGS ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+}
+
+static jzx_behavior_result note_tick(jzx_context *ctx, const jzx_message *msg) {
+    struct toiler *toiler = ctx->state;
+    (void)msg;
+    toiler->handled_at_tick = toiler->handled;
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(an_actor_alone_with_a_long_queue_holds_up_neither_timers_nor_calls, "X5") {
+    struct toiler toiler = {.clock = jzx_clock_manual(0)};
+    assert_non_null(toiler.clock);
+    jzx_config config;
+    jzx_config_init(&config);
+    config.workers = 1;
+    config.clock = toiler.clock;
+    jzx_loop *loop = fixture_loop_with(&config);
+    jzx_actor_id busy = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = toil, .state = &toiler));
+    jzx_actor_id idle =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = note_tick, .state = &toiler));
+    for (uint32_t i = 0; i < LONG_MSGS; i++)
+        fixture_send(loop, busy, 1);
+    assert_int_equal(jzx_send_after(loop, idle, JZX_NOBODY, NULL, 0, 1, JZX_MS(10), NULL), JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(toiler.handled, LONG_MSGS);
+    JZX_EXPECT(toiler.handled_at_call >= 5 && toiler.handled_at_call <= 8);   /* 1 ms later */
+    JZX_EXPECT(toiler.handled_at_tick >= 12 && toiler.handled_at_tick <= 15); /* 10 ms */
+    fixture_destroy(loop);
+    assert_int_equal(jzx_clock_free(toiler.clock), JZX_OK);
+}
+
 /* ---- jzx_turn_spent ---- */
 
 static uint64_t asked;
