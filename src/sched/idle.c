@@ -12,6 +12,9 @@
  * run before each. */
 #define LOOKS_TIGHT 4u
 
+/* Others that have run for longer need the CPU more than the next look does. */
+#define YIELD_NS_MAX 50000u
+
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -65,6 +68,14 @@ static bool look(const struct jzx__worker *me) {
     return false;
 }
 
+/* Lets other threads run. False if they have run for long: on a machine with more to do than CPUs
+ * each further time would cost that again, and what is due meanwhile would be late. */
+static bool let_others_run(const struct jzx__sched *sched) {
+    uint64_t before = jzx__clock_now(&sched->clock);
+    sched_yield();
+    return jzx__clock_now(&sched->clock) - before < YIELD_NS_MAX;
+}
+
 /* Looks around for some ten microseconds before it sleeps: who is busy notices within a few ticks
  * that somebody is idle, and waking costs both more than this. At most one worker at a time, and
  * none beyond the CPUs (K6). True if it saw something. */
@@ -81,8 +92,8 @@ static bool spin(struct jzx__worker *me) {
         return false;
     bool seen = something_is_in_sight(me);
     for (uint32_t i = 0; i < sched->spin_looks && !seen; i++) {
-        if (i >= LOOKS_TIGHT)
-            sched_yield();
+        if (i >= LOOKS_TIGHT && !let_others_run(sched))
+            break;
         seen = look(me);
     }
     /* seq_cst: pairs with the load in wake_one: what that leaves to a spinner is seen by the looks
