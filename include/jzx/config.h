@@ -69,7 +69,8 @@ typedef enum jzx_balance {
     JZX_BALANCE_DEFAULT = 0,  /* JZX_BALANCE_ADAPTIVE */
     JZX_BALANCE_ADAPTIVE = 1, /* heavy actors apart, chatty ones together, as measured on the way */
     JZX_BALANCE_EAGER = 2,    /* an idle worker gets half of what waits, at once */
-    JZX_BALANCE_NONE = 3      /* an actor stays on the worker where it was spawned */
+    JZX_BALANCE_NONE = 3      /* an actor stays on the worker where it was spawned; one of another
+                               * thread on the worker that is first to look for it */
 } jzx_balance;
 
 /* Faults that end the actor in whose code they happen (its behaviour, its init, its cleanup), with
@@ -107,12 +108,14 @@ typedef struct jzx_config {
     jzx_thread_hook on_thread_stop;  /* may be NULL */
     void *thread_hook_ctx;
 
-    /* A behaviour that does not return. */
+    /* A behaviour that does not return. Time is that of the clock: where the system holds threads
+     * up for so long, short behaviours are reported as well. */
     uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never look */
     uint32_t spare_threads_max; /* threads that take over stalled workers; 0: 2 x workers; JZX_NONE:
                                  * no thread, stalls are only reported */
     int stall_signal; /* a signal that is free for us, to report the stack; 0: no stack. It
-                                 * interrupts what the behaviour waits for (EINTR) */
+                                 * interrupts what the behaviour waits for (EINTR); if it returns at
+                                 * that, nothing is reported */
 
     /* Sizes of queues and batches between workers. */
     uint32_t local_queue_size;  /* places for actors that a worker offers to others; a power of two;

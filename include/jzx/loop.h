@@ -79,9 +79,9 @@ JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
  * JZX_EXIT_SHUTDOWN. As by JZX_STOP_AFTER_QUEUE sends to one that has seen the request are
  * JZX_ERR_NO_SUCH_ACTOR. Then run returns, whoever holds the loop. Whoever is still alive at
  * the deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it is doing) and ended as by
- * request_stop; a behaviour that does not return cannot be ended, run waits for it. Called again,
- * the earlier deadline holds. Does not wait. Any thread, also in a signal handler.
- * JZX_ERR_INVALID_ARG. */
+ * request_stop; a behaviour that does not return cannot be ended: run waits for it, and then ends
+ * the others, too. Called again, the earlier deadline holds. Does not wait. Any thread, also in a
+ * signal handler. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 
 /* Has fn(loop, ctx) called on worker 0 (after a stall that may be on a spare thread; for your own

@@ -88,7 +88,8 @@ typedef struct jzx_stats {
     uint64_t spawned;
     uint64_t exited; /* all ends; failed ones among them */
     uint64_t failed;
-    uint64_t turns;        /* times that an actor was given the thread */
+    uint64_t turns;        /* times that an actor was given the thread; a turn that lost its worker
+                            * counts for the loop, and for no worker */
     uint64_t injected;     /* times that another thread made an actor ready */
     uint64_t calls;        /* functions of jzx_loop_call that ran */
     uint64_t timers_set;   /* one that repeats counts once */

@@ -136,9 +136,9 @@ void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *s
     jzx__loop_emit(loop, &event);
     if (!stall->over)
         jzx__log(&loop->sched.log, JZX_LOG_WARN,
-                 "actor %u.%u %s has not returned from a message with tag %u for %llu ms; worker "
+                 "actor %u.%u%s%s has not returned from a message with tag %u for %llu ms; worker "
                  "%u %s",
-                 jzx_id_index(stall->id), jzx_id_generation(stall->id), name, stall->tag,
-                 (unsigned long long)(stall->elapsed_ns / 1000000u), worker->index,
-                 stall->handed_over ? "goes on without it" : "waits for it");
+                 jzx_id_index(stall->id), jzx_id_generation(stall->id), name[0] == '\0' ? "" : " ",
+                 name, stall->tag, (unsigned long long)(stall->elapsed_ns / 1000000u),
+                 worker->index, stall->handed_over ? "goes on without it" : "waits for it");
 }
