@@ -130,7 +130,7 @@ static jzx_behavior_result note_tick(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(an_actor_alone_with_a_long_queue_holds_up_neither_timers_nor_calls, "X5") {
+JZX_TEST(an_actor_alone_with_a_long_queue_holds_up_neither_timers_nor_calls) {
     struct toiler toiler = {.clock = jzx_clock_manual(0)};
     assert_non_null(toiler.clock);
     jzx_config config;
