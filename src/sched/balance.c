@@ -17,7 +17,8 @@
  *   B5  follow: for a while after a theft from a chatty worker, and while B4 is at work, tasks that
  *       get their next message from the thief, or from where the others go, move there. One
  *       direction only: a connected group moves whole, independent ones split. Meanwhile the thief
- *       gives away only tasks that never ran: nobody talks to them yet.
+ *       neither explores nor gathers or follows itself, and where tasks gather only heavy ones
+ *       leave, and those that never ran: nobody talks to them yet.
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
  * nothing. docs/balance.md has the rules for users, with their counters. */
@@ -172,16 +173,16 @@ bool jzx__balance_reclaim(struct jzx__worker *me) {
     return true;
 }
 
-/* One direction only: a worker to which tasks are moving does not send its own away, but for those
- * that never ran. */
-static bool is_host(const struct jzx__worker *worker, uint64_t now) {
+/* The tasks of others gather here (B4). */
+static bool has_guests(const struct jzx__worker *me, uint64_t now) {
     /* relaxed: a moment more or less does no harm */
-    return now < jzx__atomic_load_relaxed(&worker->balance.guests_until_ns);
+    return now < jzx__atomic_load_relaxed(&me->balance.guests_until_ns);
 }
 
-static void be_host(struct jzx__worker *worker, uint64_t until_ns) {
-    /* relaxed: see is_host */
-    jzx__atomic_store_relaxed(&worker->balance.guests_until_ns, until_ns);
+/* Tasks are moving here, or may be (B5). They move in one direction only: such a worker begins
+ * nothing by which its own would leave, but for B1. */
+static bool is_host(const struct jzx__worker *me, uint64_t now) {
+    return has_guests(me, now) || now < me->balance.thief_until_ns;
 }
 
 /* Half of what the victim offers, one by one. */
@@ -204,7 +205,7 @@ static bool rob(struct jzx__worker *me, struct jzx__worker *victim) {
         return false;
     jzx__counter_add(&me->counters.stolen, got);
     me->balance.follow_to = NULL; /* B5: one direction only */
-    be_host(me, jzx__clock_now(&me->sched->clock) + 2 * FOLLOW_NS);
+    me->balance.thief_until_ns = jzx__clock_now(&me->sched->clock) + 2 * FOLLOW_NS;
     /* relaxed: a hint for the victim's tick */
     jzx__atomic_store_relaxed(&victim->robbed_by, me);
     return true;
@@ -346,8 +347,8 @@ static uint32_t spread(struct jzx__worker *me, struct overdue overdue, uint64_t 
         return 0; /* it may have been a hiccup */
     if (overdue.spawned)
         return offer_half(me, &me->spawned, now);
-    if (is_host(me, now))
-        return 0;
+    if (has_guests(me, now))
+        return 0; /* they may be what costs so much: they crossed until now */
     if (overdue.next)
         queue_next(me);
     return offer_half(me, &me->woken, now);
@@ -538,7 +539,8 @@ static void judge_window(struct jzx__worker *me, uint64_t now) {
     bool pointless = both < FULL * 9 / 10 && price > length / 50;
     if ((!dear && !pointless) || is_host(me, now) || !suffers_more(me, partner, cost))
         return;
-    be_host(partner, now + 2 * GATHER_NS);
+    /* relaxed: see has_guests */
+    jzx__atomic_store_relaxed(&partner->balance.guests_until_ns, now + 2 * GATHER_NS);
     if (balance->gather_to == NULL)
         note_failed_experiment(me->sched);
     balance->gather_to = partner;

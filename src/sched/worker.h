@@ -180,7 +180,8 @@ struct jzx__balance {
     /* Moving tasks together. */
     struct jzx__worker *gather_to;
     uint64_t gather_until_ns;
-    _Atomic uint64_t guests_until_ns; /* set by others: their tasks come here, ours do not leave */
+    _Atomic uint64_t guests_until_ns; /* set by others: their tasks gather here */
+    uint64_t thief_until_ns;          /* what it stole may be followed by others */
     uint64_t pause_ns;                /* how long the next ones to be gathered will stay */
     struct jzx__worker *follow_to;
     uint64_t follow_until_ns;

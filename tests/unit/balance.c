@@ -134,7 +134,7 @@ JZX_TEST(a_task_that_is_bound_or_stays_is_not_offered, "D+aff") {
     balance_close();
 }
 
-JZX_TEST(where_others_move_to_only_what_never_ran_leaves) {
+JZX_TEST(where_others_gather_only_what_never_ran_leaves) {
     for (uint32_t woken = 0; woken < 2; woken++) {
         balance_open();
         jzx__atomic_store_relaxed(&rig_worker()->balance.guests_until_ns, now() + 2 * MS);
@@ -148,6 +148,34 @@ JZX_TEST(where_others_move_to_only_what_never_ran_leaves) {
         set_message_cost(2 * JZX__CROSS_NS);
         look(JZX__TICK_NS / 2);
         assert_string_equal(offered(), woken != 0 ? "" : "ac");
+        balance_close();
+    }
+}
+
+/* Worker 1 offers a task, and the worker takes it. */
+static void rob_other(char name) {
+    struct jzx__task *task = rig_task(name);
+    jzx__atomic_store_relaxed(&task->owner, jzx__worker_word(other()));
+    JZX_EXPECT(jzx__task_offer(task, jzx__worker_word(other()), &other()->deque));
+    JZX_EXPECT(jzx__balance_find_work(rig_worker()));
+    JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.stolen), 1);
+}
+
+JZX_TEST(a_thief_gives_away_what_is_worth_crossing_and_tries_nothing_else) {
+    for (uint32_t worth = 0; worth < 2; worth++) {
+        balance_open();
+        rob_other('z');
+        rig_wake("abcx");
+        set_message_cost(2 * JZX__CROSS_NS - 1 + worth);
+        look(0);
+        look(SHARE_AFTER_NS);
+        look(JZX__TICK_NS / 2);
+        assert_string_equal(offered(), worth != 0 ? "zab" : "");
+        set_message_cost(1);
+        look(MS); /* it has been busy for long enough to try something, */
+        assert_string_equal(offered(), "");
+        look(MS); /* but only now others do not follow what it stole any more */
+        assert_string_equal(offered(), worth != 0 ? "c" : "za");
         balance_close();
     }
 }
@@ -270,6 +298,23 @@ JZX_TEST(after_a_theft_from_a_chatty_worker_tasks_follow_the_thief_for_a_while) 
         JZX_EXPECT(!jzx__balance_follow(rig_worker(), rig_task('b'), thief));
         balance_close();
     }
+}
+
+JZX_TEST(a_thief_neither_gathers_nor_follows_for_a_while) {
+    balance_open();
+    rob_other('y');
+    look(0);
+    cross(1024, 200); /* it pays too much for crossing, */
+    JZX_EXPECT(!jzx__balance_wants_current(rig_worker(), rig_task('z')));
+    set_message_cost(JZX__CROSS_NS); /* is chatty, and was robbed itself */
+    jzx__atomic_store_relaxed(&rig_worker()->robbed_by, other());
+    look(0);
+    JZX_EXPECT(!jzx__balance_follow(rig_worker(), rig_task('a'), jzx__worker_word(other())));
+    look(2 * MS);
+    cross(1024, 0); /* the window that began before */
+    cross(1024, 200);
+    JZX_EXPECT(jzx__balance_wants_current(rig_worker(), rig_task('z')));
+    balance_close();
 }
 
 JZX_TEST(without_balance_nothing_moves) {
