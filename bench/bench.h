@@ -36,6 +36,7 @@ enum bench_kind {
 };
 
 #define BENCH_NOTES_MAX 8u
+#define BENCH_APART_MAX 32u /* threads of bench_run_apart */
 
 /* What one run measured. */
 struct bench_run {
@@ -61,6 +62,10 @@ struct bench {
     /* What the side with one worker, or instead of a floor, runs if that is not the same; else
      * NULL. */
     void (*alone)(jzx_loop *loop, uint64_t size, struct bench_run *run);
+    /* The same work by threads that share nothing, one for each worker of a loop that is not used:
+     * what the CPUs give at that time, shown beside a row that asks for a gain with up to
+     * BENCH_APART_MAX workers; else NULL. */
+    void (*apart)(jzx_loop *unused, uint64_t size, struct bench_run *run);
     uint64_t size;            /* so that a run takes 50 to 150 ms */
     uint64_t size_min;        /* the least that makes sense */
     const jzx_config *config; /* of the loop, its workers aside; NULL: the defaults */
@@ -126,6 +131,12 @@ int bench_cpu_at(unsigned n);
 
 /* Binds the calling thread to a CPU. */
 void bench_pin(int cpu);
+
+/* Has work(0) to work(count - 1) called, each on a thread and a CPU of its own; each answers how
+ * many operations that was. The run is what the sum of their speeds makes of all operations: they
+ * do not help each other when one is done, and the CPUs of a shared machine are not equally fast.
+ * Where CPUs share a core that is a little too much: the last one has it to itself in the end. */
+void bench_run_apart(unsigned count, uint64_t (*work)(unsigned index), struct bench_run *run);
 
 /* Moves the calling thread to any CPU but that one, if there is another. */
 void bench_leave_cpu(int cpu);
@@ -246,8 +257,6 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(timer_scale_32k)                                                                             \
     X(timer_scale_1m)                                                                              \
     X(pairs)                                                                                       \
-    X(pairs_apart)                                                                                 \
-    X(threads)                                                                                     \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \
     X(mixed_tasks)                                                                                 \

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -112,6 +113,41 @@ void bench_leave_cpu(int cpu) {
             CPU_SET((size_t)i, &others);
     }
     sched_setaffinity(0, sizeof others, &others); /* fails if there is no other: then it stays */
+}
+
+struct part {
+    BENCH_APART uint64_t (*work)(unsigned index);
+    pthread_t thread;
+    unsigned index;
+    int cpu;
+    uint64_t ops;
+    double seconds;
+};
+
+static void *run_part(void *arg) {
+    struct part *part = arg;
+    bench_pin(part->cpu);
+    double start = bench_now();
+    part->ops = part->work(part->index);
+    part->seconds = bench_now() - start;
+    return NULL;
+}
+
+void bench_run_apart(unsigned count, uint64_t (*work)(unsigned index), struct bench_run *run) {
+    static struct part parts[BENCH_APART_MAX];
+    BENCH_CHECK(count <= BENCH_APART_MAX);
+    for (unsigned i = 0; i < count; i++)
+        parts[i] = (struct part){.work = work, .index = i, .cpu = bench_cpu_at(i % bench_cpus())};
+    for (unsigned i = 0; i < count; i++)
+        BENCH_CHECK(pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0);
+    double speed = 0;
+    run->ops = 0;
+    for (unsigned i = 0; i < count; i++) {
+        BENCH_CHECK(pthread_join(parts[i].thread, NULL) == 0);
+        speed += (double)parts[i].ops / parts[i].seconds;
+        run->ops += parts[i].ops;
+    }
+    run->seconds = (double)run->ops / speed;
 }
 
 void bench_start(jzx_loop *loop, jzx_actor_id to, uint32_t tag, uint64_t value) {

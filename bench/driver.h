@@ -68,6 +68,7 @@ struct setup {
     bool floor;       /* the floor's row; the rest is about ours */
     const char *peer; /* that peer's row, or NULL */
     bool alone;       /* what the row runs alone */
+    bool apart;       /* what the row runs in threads that share nothing */
     uint32_t workers;
     jzx_balance balance;
     uint64_t size;

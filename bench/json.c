@@ -7,7 +7,7 @@ static const char *peer_of(const struct setup *setup) {
         return setup->peer;
     if (setup->floor)
         return "floor";
-    return setup->alone ? "jzx-alone" : "jzx";
+    return setup->alone ? "jzx-alone" : setup->apart ? "apart" : "jzx";
 }
 
 static void print_notes(FILE *out, const struct bench *bench, const struct side *side) {
@@ -25,12 +25,14 @@ static void print_side(FILE *out, const struct measured *measured, const struct 
             bench->name, peer_of(setup), (unsigned)setup->workers, bench->foreign_threads);
     fprintf(out, ",\"version\":\"%s\",\"commit\":\"%s\"", jzx_version(), commit_name());
     if (setup->cpu == ANY_CPU)
-        fprintf(out, ",\"cpus\":%u,\"balance\":\"%s\"", bench_cpus(), balance_name(setup->balance));
+        fprintf(out, ",\"cpus\":%u", bench_cpus());
+    if (setup->cpu == ANY_CPU && !setup->apart)
+        fprintf(out, ",\"balance\":\"%s\"", balance_name(setup->balance));
     fprintf(out, ",\"ops\":%llu,\"seconds\":%.6f,\"ns_per_op\":%.3f", (unsigned long long)side->ops,
             seconds, seconds * 1e9 / (double)side->ops);
     fprintf(out, ",\"unit\":\"%s\",\"per_op\":%.3f,\"per_op_q1\":%.3f,\"per_op_q3\":%.3f",
             unit_name(bench->unit), side->figure.median, side->figure.q1, side->figure.q3);
-    bool is_ours = !setup->floor && setup->peer == NULL;
+    bool is_ours = !setup->floor && !setup->apart && setup->peer == NULL;
     if (is_ours)
         fprintf(out, ",\"cap\":\"%s\",\"batch\":\"%s\"", cap_of(bench), bench->batch);
     else

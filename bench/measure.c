@@ -58,6 +58,8 @@ void run_here(const struct bench *bench, const struct setup *setup, struct bench
     BENCH_CHECK_EQUAL(jzx_loop_workers(loop), setup->workers);
     if (setup->alone)
         bench->alone(loop, setup->size, run);
+    else if (setup->apart)
+        bench->apart(loop, setup->size, run);
     else
         bench->run(loop, setup->size, run);
     run->handovers = bench_stats(loop).handovers;
@@ -269,6 +271,16 @@ static struct side *add_side(struct measured *measured, struct setup setup) {
     return side;
 }
 
+static bool has_apart(const struct bench *bench, const struct setup *setup, enum mode mode) {
+    return bench->apart != NULL && mode == MODE_WORKERS && is_pinned(bench, setup) &&
+           setup->workers <= BENCH_APART_MAX;
+}
+
+static struct setup apart_of(struct setup setup) {
+    setup.apart = true;
+    return setup;
+}
+
 static void set_sides(struct measured *measured, const struct options *options) {
     const struct bench *bench = measured->bench;
     struct setup setup = {.workers = options->workers,
@@ -294,6 +306,8 @@ static void set_sides(struct measured *measured, const struct options *options) 
     } else if (with_floor) {
         setup.floor = true;
     } else {
+        if (has_apart(bench, &setup, options->mode))
+            add_side(measured, apart_of(setup));
         setup.workers = options->against;
         setup.alone = setup.workers == 1 && bench->alone != NULL;
         if (options->mode == MODE_BALANCE)
@@ -305,12 +319,18 @@ static void set_sides(struct measured *measured, const struct options *options) 
         add_side(measured, setup);
 }
 
-/* One run of every side, every other time in the opposite order, and the ratios of the pair. False
- * if a run failed. */
+/* Which side runs at that turn of a pair: every other time in the opposite order. What shares
+ * nothing, the second side then, comes before or after the two that are compared. */
+static unsigned side_at(const struct measured *measured, unsigned i, unsigned turn) {
+    unsigned side = i % 2 == 0 ? turn : measured->count - 1 - turn;
+    return measured->sides[1].setup.apart && side < 2 ? 1 - side : side;
+}
+
+/* One run of every side, and the ratios of the pair. False if a run failed. */
 static bool run_pair(const struct measured *measured, struct samples *samples, unsigned i) {
     unsigned last = measured->count - 1;
     for (unsigned turn = 0; turn <= last; turn++) {
-        unsigned side = i % 2 == 0 ? turn : last - turn;
+        unsigned side = side_at(measured, i, turn);
         struct bench_run run = {0};
         if (!run_side(measured->bench, &measured->sides[side].setup, &run))
             return false;

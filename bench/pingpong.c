@@ -3,8 +3,6 @@
  * message. And many such pairs that know nothing of each other, for several workers. */
 #include "bench.h"
 
-#include <pthread.h>
-
 JZX_BENCH_SHOWS("E62");
 
 #define PAIRS 50u
@@ -88,56 +86,42 @@ static void run_few(jzx_loop *loop, uint64_t size, struct bench_run *run) {
 
 /* ---- the same pairs in loops that share nothing ---- */
 
-struct apart {
-    BENCH_APART jzx_loop *loop;
-    pthread_t thread;
-    int cpu;
-    unsigned from; /* its pairs, */
-    unsigned to;   /* up to this one */
-    double seconds;
-};
+/* Loops with one worker, and the pairs among which each has its part. */
+static struct {
+    jzx_loop *loops[BENCH_APART_MAX];
+    unsigned count;
+    uint64_t each;
+} apart;
 
-static void *run_apart_one(void *arg) {
-    struct apart *apart = arg;
-    bench_pin(apart->cpu);
-    double start = bench_now();
-    start_pairs(apart->loop, apart->from, apart->to);
-    bench_run_to_end(apart->loop);
-    apart->seconds = bench_now() - start;
-    return NULL;
+static unsigned part_begin(unsigned index) {
+    return PAIRS * index / apart.count;
 }
 
-/* A loop with one worker, a thread and a CPU for each worker of the loop that is not used. What
- * counts is the sum of their speeds: they do not help each other when one is done, and the CPUs of
- * a shared machine are not equally fast. */
+static uint64_t run_part(unsigned index) {
+    unsigned from = part_begin(index);
+    unsigned to = part_begin(index + 1);
+    start_pairs(apart.loops[index], from, to);
+    bench_run_to_end(apart.loops[index]);
+    return 2 * (to - from) * apart.each;
+}
+
 static void run_apart(jzx_loop *unused, uint64_t size, struct bench_run *run) {
-    static struct apart aparts[PAIRS];
-    unsigned count = jzx_loop_workers(unused) < PAIRS ? jzx_loop_workers(unused) : PAIRS;
-    uint64_t each = size / PAIRS;
-    BENCH_CHECK(each > 0);
     jzx_config config;
     jzx_config_init(&config);
     config.workers = 1;
     config.log.level = JZX_LOG_ERROR;
-    for (unsigned i = 0; i < count; i++) {
-        aparts[i] = (struct apart){.loop = jzx_loop_create(&config),
-                                   .cpu = bench_cpu_at(i % bench_cpus()),
-                                   .from = PAIRS * i / count,
-                                   .to = PAIRS * (i + 1) / count};
-        BENCH_CHECK(aparts[i].loop != NULL);
-        spawn_pairs(aparts[i].loop, aparts[i].from, aparts[i].to, each);
+    apart.count = jzx_loop_workers(unused);
+    apart.each = size / PAIRS;
+    BENCH_CHECK(apart.count <= BENCH_APART_MAX && apart.each > 0);
+    for (unsigned i = 0; i < apart.count; i++) {
+        apart.loops[i] = jzx_loop_create(&config);
+        BENCH_CHECK(apart.loops[i] != NULL);
+        spawn_pairs(apart.loops[i], part_begin(i), part_begin(i + 1), apart.each);
     }
-    for (unsigned i = 0; i < count; i++)
-        BENCH_CHECK(pthread_create(&aparts[i].thread, NULL, run_apart_one, &aparts[i]) == 0);
-    double pairs_a_second = 0;
-    for (unsigned i = 0; i < count; i++) {
-        BENCH_CHECK(pthread_join(aparts[i].thread, NULL) == 0);
-        BENCH_CHECK(jzx_loop_destroy(aparts[i].loop) == JZX_OK);
-        pairs_a_second += (aparts[i].to - aparts[i].from) / aparts[i].seconds;
-    }
-    run->seconds = PAIRS / pairs_a_second;
-    run->ops = 2 * PAIRS * each;
-    check(PAIRS, each);
+    bench_run_apart(apart.count, run_part, run);
+    for (unsigned i = 0; i < apart.count; i++)
+        BENCH_CHECK(jzx_loop_destroy(apart.loops[i]) == JZX_OK);
+    check(PAIRS, apart.each);
 }
 
 const struct bench bench_pingpong = {
@@ -163,6 +147,7 @@ const struct bench bench_pairs = {
     .batch = "1",
     .kind = BENCH_WORKERS,
     .run = run_many,
+    .apart = run_apart,
     .size = 15000000,
     .payload = 8,
     .aim = -1,
@@ -179,17 +164,4 @@ const struct bench bench_pairs4 = {
     .size = 5000000,
     .payload = 8,
     .aim = -1,
-};
-
-const struct bench bench_pairs_apart = {
-    .name = "pairs-apart",
-    .op = "the same in a loop for each worker: what the machine can gain now",
-    .checked = "pings and pongs received",
-    .batch = "1",
-    .kind = BENCH_WORKERS,
-    .run = run_apart,
-    .size = 15000000,
-    .payload = 8,
-    .aim = -1,
-    .speedup_min = 1, /* so that both sides run where those of `pairs` do */
 };

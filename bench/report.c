@@ -228,6 +228,17 @@ static void print_notes(FILE *out, const struct measured *measured) {
         fprintf(out, "%s%s %.1f", i == 0 ? "; " : ", ", names[i], measured->sides[0].notes[i]);
 }
 
+/* What the machine gave at that time, if the row says. */
+static void print_apart(FILE *out, const struct measured *measured) {
+    for (unsigned i = 0; i < measured->count; i++) {
+        char ratio[CELL];
+        if (!measured->sides[i].setup.apart)
+            continue;
+        format_ratio(ratio, &measured->sides[i].ratio);
+        fprintf(out, "; sharing nothing %s", ratio);
+    }
+}
+
 /* What one operation is, and everything else about the row. */
 static void print_operation(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
@@ -235,6 +246,7 @@ static void print_operation(FILE *out, const struct measured *measured) {
         fprintf(out, "%s / ", unit_name(bench->unit));
     fprintf(out, "%s", bench->op);
     print_notes(out, measured);
+    print_apart(out, measured);
     if (measured->sides[0].handovers != 0)
         fprintf(out, "; handovers %llu", (unsigned long long)measured->sides[0].handovers);
     print_shows(out, bench);
