@@ -19,6 +19,7 @@ struct jzx__runq {
     uint32_t depth; /* tasks */
     bool fenced;
     bool overdue;
+    uint16_t fenced_at; /* the inspection that set the fence */
 };
 
 static inline void jzx__runq_init(struct jzx__runq *queue) {
@@ -78,14 +79,24 @@ static inline struct jzx__task *jzx__runq_pop_back(struct jzx__runq *queue) {
 }
 
 /* Every so often, for a queue that is pushed at the back: tasks that were there the last time make
- * the queue overdue; else a fence is set behind the newest task. */
-static inline void jzx__runq_inspect(struct jzx__runq *queue) {
+ * the queue overdue; else a fence is set behind the newest task. Inspections are numbered, modulo
+ * 2^16. */
+static inline void jzx__runq_inspect(struct jzx__runq *queue, uint16_t number) {
     if (queue->fenced) {
         queue->overdue = true;
     } else if (queue->depth != 0) {
         jzx__list_push_back(&queue->list, &queue->fence);
         queue->fenced = true;
+        queue->fenced_at = number;
     }
+}
+
+/* Of an overdue queue, at a number: inspections since its fence was set. 0: it is not overdue, or
+ * has nothing left that is older than the fence. */
+static inline uint16_t jzx__runq_overdue_by(struct jzx__runq *queue, uint16_t number) {
+    if (queue->overdue && queue->list.ring.next == &queue->fence)
+        jzx__runq_unfence(queue);
+    return queue->overdue ? (uint16_t)(number - queue->fenced_at) : 0;
 }
 
 #endif

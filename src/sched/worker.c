@@ -199,14 +199,21 @@ static uint64_t last_tick(const struct jzx__worker *me) {
     return jzx__atomic_load_relaxed(&me->tick_at_ns);
 }
 
-/* W8: of the queues that are overdue one task, if there is one. */
+/* W8: a task of the queue that has been overdue for longest, if there is one. */
 static struct jzx__task *pick_overdue(struct jzx__worker *me) {
     struct jzx__runq *queues[] = {&me->ranked[JZX__LOW], &me->woken, &me->ranked[JZX__HIGH],
                                   &me->ranked[JZX__CRITICAL], &me->ranked[JZX__NORMAL]};
+    struct jzx__runq *oldest = NULL;
+    uint16_t longest = 0;
     for (size_t i = 0; i < sizeof queues / sizeof queues[0] - !me->by_caller; i++) {
-        if (queues[i]->overdue)
-            return jzx__runq_pop_front(queues[i]);
+        uint16_t overdue_by = jzx__runq_overdue_by(queues[i], me->fence_looks);
+        if (overdue_by > longest) {
+            longest = overdue_by;
+            oldest = queues[i];
+        }
     }
+    if (oldest != NULL)
+        return jzx__runq_pop_front(oldest);
     me->overdue = false;
     return NULL;
 }
@@ -376,10 +383,11 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
 
 /* W8 */
 static void inspect_queues(struct jzx__worker *me) {
-    jzx__runq_inspect(&me->woken);
+    uint16_t number = ++me->fence_looks;
+    jzx__runq_inspect(&me->woken, number);
     me->overdue = me->woken.overdue;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
-        jzx__runq_inspect(&me->ranked[i]);
+        jzx__runq_inspect(&me->ranked[i], number);
         me->overdue = me->overdue || me->ranked[i].overdue;
     }
     if (me->overdue)
@@ -411,6 +419,12 @@ static void look_at_queues(struct jzx__worker *me, uint64_t elapsed) {
     }
 }
 
+/* W7. The time may be the system's, which had something else to do. */
+static uint64_t share_after_heavy(uint64_t turn_ns) {
+    uint64_t share = JZX__HEAVY_SHARE * turn_ns;
+    return share < JZX__HEAVY_WAIT_NS ? share : JZX__HEAVY_WAIT_NS;
+}
+
 /* What the message that just ended says about its task, if the tick measured it alone. */
 static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
     uint64_t crossing =
@@ -430,7 +444,7 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
     if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
         return; /* it has a queue of its own */
     if (heavy)
-        me->heavy_after_ns = now + JZX__HEAVY_SHARE * (now - me->turn_began_ns); /* W7 */
+        me->heavy_after_ns = now + share_after_heavy(now - me->turn_began_ns);
     jzx__task_set_rest(task, heavy ? JZX__ASIDE : JZX__IDLE);
 }
 

@@ -23,14 +23,17 @@
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait;
- *       and at a tick that ends the pass, because timers are due or after JZX__PASS_NS.
+ *       and at a tick that ends the pass, because timers are due, or mail about them came, or
+ *       after JZX__PASS_NS. Ticks are counted in messages: see JZX__TICK_MSGS_MAX.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
  *       ends.
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
  *       cache, and is handled before it makes more.
- *   W7  heavy tasks get an eighth of the time while light ones wait.
+ *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the
+ *       next one waits no longer than JZX__HEAVY_WAIT_NS for its share, however long the last took.
  *   W8  what has waited for 3 x JZX__FENCE_NS among the woken or those with a rank gets half of the
- *       time, oldest first: nobody waits longer than that and twice a pass over its queue.
+ *       time, and of several such queues the one that waits for longest is served first: nobody
+ *       waits longer than that and twice a turn of each that is ready.
  *
  * Several workers (the rules R1-R19 are those of docs/memory-model.md):
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
@@ -81,10 +84,11 @@
 #define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
 #define JZX__WAKE_NS 5000u    /* what waking one costs */
 #define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
-#define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it */
-#define JZX__PROBE_MSGS 64u   /* messages that are measured singly after a long tick */
-#define JZX__SAMPLE_TICKS 16u /* ticks between two samples of */
-#define JZX__SAMPLE_MSGS 16u  /* messages that are measured singly in any case */
+#define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it, */
+#define JZX__HEAVY_WAIT_NS 5000000u /* at most */
+#define JZX__PROBE_MSGS 64u         /* messages that are measured singly after a long tick */
+#define JZX__SAMPLE_TICKS 16u       /* ticks between two samples of */
+#define JZX__SAMPLE_MSGS 16u        /* messages that are measured singly in any case */
 
 /* Of a turn: how far it may still go. */
 struct jzx__budget {
@@ -227,6 +231,7 @@ struct jzx__worker {
     uint64_t passed_ns;        /* how long woken tasks have been passed over */
     uint64_t oldest_ns;        /* time since W3 was due last */
     uint64_t fence_ns;         /* time since the fences were looked at */
+    uint16_t fence_looks;      /* how often they were, modulo 2^16 */
     uint64_t due_ns;           /* when run_timers must be called; JZX_NEVER: there are none */
     uint64_t decided_at_ns;    /* last tick that looked at the queues and at other workers */
     uint64_t pass_ns;          /* how long the pass has run, as far as ticks know */

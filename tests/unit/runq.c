@@ -19,7 +19,10 @@ struct model {
     uint32_t older; /* than the fence */
     bool fenced;
     bool overdue;
+    uint16_t fenced_at;
 };
+
+static uint16_t looks; /* so many inspections, modulo 2^16 */
 
 static struct jzx__runq queue;
 static struct model model;
@@ -29,6 +32,7 @@ static void open_both(void) {
     memset(&queue, 0xA5, sizeof queue);
     memset(&model, 0, sizeof model);
     jzx__runq_init(&queue);
+    looks = UINT16_MAX - 2; /* the number goes round */
 }
 
 static uint32_t index_of(const struct jzx__task *task) {
@@ -105,13 +109,21 @@ static void remove_at(uint32_t place) {
 }
 
 static void inspect(void) {
-    jzx__runq_inspect(&queue);
+    jzx__runq_inspect(&queue, ++looks);
     if (model.fenced) {
         model.overdue = true;
     } else if (model.count != 0) {
         model.fenced = true;
         model.older = model.count;
+        model.fenced_at = looks;
     }
+}
+
+static void ask_how_long(void) {
+    if (model.overdue)
+        model_unfence_if_first();
+    uint16_t overdue_by = jzx__runq_overdue_by(&queue, looks);
+    JZX_EXPECT_EQ(overdue_by, model.overdue ? (uint16_t)(looks - model.fenced_at) : 0);
 }
 
 JZX_TEST(a_queue_keeps_its_order_and_its_fence_whatever_happens) {
@@ -121,7 +133,7 @@ JZX_TEST(a_queue_keeps_its_order_and_its_fence_whatever_happens) {
         open_both();
         for (uint32_t step = 0; step < 300; step++) {
             uint32_t task = jzx__rng_below(&rng, TASKS);
-            switch (jzx__rng_below(&rng, 6)) {
+            switch (jzx__rng_below(&rng, 7)) {
             case 0:
             case 1:
                 if (!is_in(task))
@@ -133,6 +145,7 @@ JZX_TEST(a_queue_keeps_its_order_and_its_fence_whatever_happens) {
                 if (model.count != 0)
                     remove_at(jzx__rng_below(&rng, model.count));
                 break;
+            case 5: ask_how_long(); break;
             default: inspect(); break;
             }
             compare();
@@ -151,6 +164,7 @@ JZX_TEST(a_queue_is_overdue_when_who_was_there_at_one_look_is_there_at_the_next)
     push(1);
     inspect();
     JZX_EXPECT(queue.overdue);
+    JZX_EXPECT_EQ(jzx__runq_overdue_by(&queue, looks), 1);
     pop();
     JZX_EXPECT(queue.overdue); /* as far as it knows */
     pop();
