@@ -10,8 +10,9 @@
 #include <string.h>
 
 #define LINE_SIZE 256u
+#define LABEL_SIZE (JZX_NAME_MAX + 32u)
 
-/* Actors that are shown: those that have most mail. */
+/* Actors that are shown: those that have most mail; and those that do not return. */
 #define SHOWN_MAX 16u
 
 struct dump {
@@ -46,6 +47,17 @@ static void print_books(const struct dump *dump, const jzx_loop *loop) {
     print(dump, "global    %u actors wait for a worker", jzx__global_count(&loop->sched.global));
 }
 
+/* "7.1 name", or "7.1" if it has none, or has ended meanwhile. */
+static const char *label(const jzx_loop *loop, jzx_actor_id id, char *text, size_t size) {
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
+    jzx_actor_info info;
+    if (actor == NULL || !jzx__actor_glance(actor, &info) || info.id != id)
+        info.name[0] = '\0';
+    snprintf(text, size, "%u.%u%s%s", jzx_id_index(id), jzx_id_generation(id),
+             info.name[0] == '\0' ? "" : " ", info.name);
+    return text;
+}
+
 static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t worker) {
     jzx_worker_stats stats = {.size = sizeof stats};
     uint32_t tag = 0;
@@ -54,10 +66,11 @@ static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t
     /* relaxed: a picture of the moment */
     uint64_t tick = jzx__atomic_load_relaxed(&loop->sched.workers[worker]->tick_at_ns);
     uint64_t now = jzx_loop_now(loop);
-    char doing[64] = "between turns";
+    char doing[LINE_SIZE / 2] = "between turns";
+    char who[LABEL_SIZE];
     if (running != JZX_NOBODY)
-        snprintf(doing, sizeof doing, "runs %u.%u, tag %u, last tick %llu us ago",
-                 jzx_id_index(running), jzx_id_generation(running), tag,
+        snprintf(doing, sizeof doing, "runs %s, tag %u, last tick %llu us ago",
+                 label(loop, running, who, sizeof who), tag,
                  (ull)(now > tick ? (now - tick) / 1000u : 0));
     else if (stats.is_parked)
         snprintf(doing, sizeof doing, "asleep");
@@ -73,6 +86,17 @@ static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t
           (ull)stats.crossed, (ull)stats.published, (ull)stats.reclaimed, (ull)stats.stolen,
           (ull)stats.explored, (ull)stats.gathered, (ull)stats.followed, (ull)stats.stalls,
           (ull)stats.handovers);
+}
+
+static void print_lost_turns(const struct dump *dump, jzx_loop *loop) {
+    struct jzx__lost_turn turns[SHOWN_MAX];
+    uint32_t count = jzx__crew_lost_turns(&loop->sched, turns, SHOWN_MAX);
+    uint64_t now = jzx_loop_now(loop);
+    char who[LABEL_SIZE];
+    for (uint32_t i = 0; i < count; i++)
+        print(dump, "no worker  runs %s, tag %u, for %llu ms, and its worker goes on without it",
+              label(loop, turns[i].id, who, sizeof who), turns[i].tag,
+              (ull)(now > turns[i].since_ns ? (now - turns[i].since_ns) / 1000000u : 0));
 }
 
 /* Keeps the deepest ones, deepest first. */
@@ -96,10 +120,11 @@ static void print_actors(const struct dump *dump, const jzx_loop *loop) {
     uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (uint32_t i = 0; i < minted; i++) {
         jzx_actor_info info;
-        if (jzx__actor_glance(jzx__table_slot(&loop->table, i), &info))
+        if (jzx__actor_glance(jzx__table_slot(&loop->table, i), &info) && info.depth != 0)
             keep(shown, &count, &info);
     }
-    print(dump, "actors with most mail that they have not taken in yet:");
+    if (count != 0)
+        print(dump, "actors with most mail that they have not taken in yet:");
     for (uint32_t i = 0; i < count; i++)
         print(dump, "  %u.%u %s: %u of %u, worker %d", jzx_id_index(shown[i].id),
               jzx_id_generation(shown[i].id), shown[i].name, shown[i].depth, shown[i].mailbox_cap,
@@ -118,6 +143,7 @@ jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
     print_books(&dump, loop);
     for (uint32_t i = 0; i < loop->sched.worker_count; i++)
         print_worker(&dump, loop, i);
+    print_lost_turns(&dump, (jzx_loop *)(uintptr_t)loop);             /* takes a lock */
     jzx__supers_print((struct jzx_loop *)(uintptr_t)loop, line, ctx); /* takes its lock */
     print_actors(&dump, loop);
     return JZX_OK;

@@ -283,11 +283,12 @@ struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t ho
 
 /* No thread gets a worker before all are there. */
 static bool start_threads(struct jzx__sched *sched) {
-    for (uint32_t i = 1; i < sched->worker_count; i++) {
-        if (jzx__crew_start_thread(sched, i) == NULL)
-            return false;
-    }
-    return true;
+    bool started = true;
+    jzx__lock_acquire(&sched->crew.lock);
+    for (uint32_t i = 1; i < sched->worker_count && started; i++)
+        started = jzx__crew_start_thread(sched, i) != NULL;
+    jzx__lock_release(&sched->crew.lock);
+    return started;
 }
 
 static void give_workers(struct jzx__sched *sched) {
@@ -312,6 +313,7 @@ static void join_threads(struct jzx__sched *sched) {
 /* Their seats stay for dumps that may still look at them, and for the next run. */
 static void retire_threads(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
+    jzx__lock_acquire(&crew->lock);
     while (crew->threads != NULL) {
         struct jzx__thread *thread = crew->threads;
         crew->threads = thread->next;
@@ -326,6 +328,38 @@ static void retire_threads(struct jzx__sched *sched) {
     }
     crew->spares = NULL;
     crew->thread_count = 0;
+    jzx__lock_release(&crew->lock);
+}
+
+/* ---- for dumps ---- */
+
+static bool see_lost_turn(struct jzx__seat *seat, struct jzx__lost_turn *turn) {
+    /* relaxed: a picture of the moment */
+    turn->since_ns = jzx__atomic_load_relaxed(&seat->lost_at_ns);
+    /* acquire: pairs with the release in the turn; the task's words may be read */
+    struct jzx__task *task = jzx__atomic_load_acquire(&seat->task);
+    if (turn->since_ns == 0 || task == NULL)
+        return false;
+    /* relaxed, both: a picture of the moment */
+    turn->id = jzx__atomic_load_relaxed(&task->id);
+    turn->tag = jzx__atomic_load_relaxed(&seat->tag);
+    return true;
+}
+
+uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *turns,
+                              uint32_t max) {
+    struct jzx__crew *crew = &sched->crew;
+    uint32_t count = 0;
+    if (see_lost_turn(&crew->main.seat, &turns[count]))
+        count++;
+    jzx__lock_acquire(&crew->lock);
+    for (struct jzx__thread *thread = crew->threads; thread != NULL && count < max;
+         thread = thread->next) {
+        if (see_lost_turn(&thread->seat, &turns[count]))
+            count++;
+    }
+    jzx__lock_release(&crew->lock);
+    return count;
 }
 
 /* All threads have ended: the caller takes back what the others' turns have become. */

@@ -85,6 +85,16 @@ void jzx__crew_open(struct jzx__sched *sched);
  * this thread's. False if a thread could not be started: nothing has run. */
 bool jzx__crew_run(struct jzx__sched *sched);
 
+/* A turn that goes on without its worker. */
+struct jzx__lost_turn {
+    uint64_t id; /* of its task */
+    uint32_t tag;
+    uint64_t since_ns;
+};
+
+/* Fills in at most max of them, as they are at this moment, and returns how many. Any thread. */
+uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *turns, uint32_t max);
+
 /* A new thread that waits for a worker; under the lock. NULL without memory. */
 struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t hook_worker);
 

@@ -95,6 +95,7 @@ struct watched {
     sem_t looked;
     struct text text;
     jzx_actor_id id;
+    jzx_actor_id looker; /* of the same worker */
 };
 
 static void look(jzx_loop *loop, void *ctx) {
@@ -126,6 +127,48 @@ JZX_TEST(a_dump_shows_what_a_worker_is_doing, "D+def", "E8") {
              jzx_id_generation(watched.id));
     const char *worker = strstr(watched.text.all, "worker 1");
     JZX_EXPECT(worker != NULL && strstr(worker, wanted) != NULL);
+    fixture_destroy(loop);
+}
+
+/* Waits for what comes after its own worker has gone on without it. */
+static jzx_behavior_result be_stuck(jzx_context *ctx, const jzx_message *msg) {
+    struct watched *watched = ctx->state;
+    (void)msg;
+    fixture_send(ctx->loop, watched->looker, 1);
+    while (sem_wait(&watched->looked) != 0)
+        continue;
+    return JZX_BEHAVIOR_STOP;
+}
+
+static jzx_behavior_result look_and_free(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    look(ctx->loop, ctx->state);
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_dump_names_who_runs_without_a_worker_because_it_does_not_return, "D+def", "E8") {
+    static struct watched watched;
+    char wanted[64];
+    jzx_loop *loop = fixture_loop_with(
+        &JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(5), .log.level = JZX_LOG_OFF));
+    assert_non_null(loop);
+    sem_init(&watched.looked, 0, 0);
+    watched.id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = be_stuck, .state = &watched,
+                                            .name = "stuck", .place = JZX_PLACE_WORKER(1)));
+    watched.looker =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = look_and_free, .state = &watched,
+                                            .name = "looker", .place = JZX_PLACE_WORKER(1)));
+    fixture_send(loop, watched.id, 4711);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    snprintf(wanted, sizeof wanted, "runs %u.%u stuck, tag 4711, for", jzx_id_index(watched.id),
+             jzx_id_generation(watched.id));
+    JZX_EXPECT(says(&watched.text, wanted));
+    snprintf(wanted, sizeof wanted, "runs %u.%u looker, tag 1", jzx_id_index(watched.looker),
+             jzx_id_generation(watched.looker));
+    JZX_EXPECT(says(&watched.text, wanted));
+    dump(loop, &watched.text);
+    JZX_EXPECT(!says(&watched.text, "runs"));
     fixture_destroy(loop);
 }
 
