@@ -169,9 +169,10 @@ JZX_API jzx_err jzx_actor_fail(jzx_loop *loop, jzx_actor_id id);
  * JZX_ERR_NO_SUCH_ACTOR from a cleanup. */
 JZX_API jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior);
 
-/* Puts the message that is being handled aside. It counts as waiting, not as handled, until
- * jzx_unstash brings it back. JZX_ERR_MAILBOX_FULL when stash_cap messages are aside;
- * JZX_ERR_NO_MEMORY;
+/* Puts the message that is being handled aside. In the statistics it waits, and is not handled,
+ * until jzx_unstash brings it back; but its place in the mailbox is free, so that stashing does not
+ * hold senders back: who passes work on answers for each piece, and is sent no more than so many
+ * at once. JZX_ERR_MAILBOX_FULL when stash_cap messages are aside; JZX_ERR_NO_MEMORY;
  * JZX_ERR_INVALID_ARG if msg is not the message of this call, or was taken or stashed already. */
 JZX_API jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg);
 

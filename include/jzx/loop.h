@@ -50,7 +50,7 @@ JZX_API int jzx_loop_fd(jzx_loop *loop);
 
 /* When step must be called at the latest: 0 if it has work now, JZX_NEVER if only a message from
  * another thread (see jzx_loop_fd) can bring some; else no later than the next timer is due. Only
- * on the thread that drives the loop. */
+ * on the thread that drives the loop, and of use only where step is: with one worker. */
 JZX_API uint64_t jzx_loop_next_deadline(const jzx_loop *loop);
 
 /* True while run or step has something to do or to wait for: an actor lives that is no daemon,
@@ -77,7 +77,9 @@ JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
  * JZX_ERR_LOOP_CLOSED from now on, every actor, daemons too, works off what waits and ends with
  * JZX_EXIT_NORMAL; supervised ones are stopped by their supervisors, the last child first, with
  * JZX_EXIT_SHUTDOWN. As by JZX_STOP_AFTER_QUEUE sends to one that has seen the request are
- * JZX_ERR_NO_SUCH_ACTOR. Then run returns, whoever holds the loop. Whoever is still alive at
+ * JZX_ERR_NO_SUCH_ACTOR: who has nothing waiting ends first, and answers that are still made for it
+ * do not reach it. Actors that need each other to the end belong under a supervisor, those that are
+ * needed for longest first. Then run returns, whoever holds the loop. Whoever is still alive at
  * the deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it is doing) and ended as by
  * request_stop; a behaviour that does not return cannot be ended: run waits for it, and then ends
  * the others, too. Called again, the earlier deadline holds. Does not wait. Any thread, also in a

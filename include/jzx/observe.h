@@ -23,7 +23,8 @@ typedef enum jzx_event_kind {
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
     JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
     JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle */
-    JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns */
+    JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns: its own doing,
+                                 * or the system has held its thread up */
     JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns: one for each STALL */
     JZX_EVENT_STOP_LATE = 12    /* alive at the deadline of jzx_loop_stop; detail says why */
 } jzx_event_kind;
@@ -69,9 +70,14 @@ typedef struct jzx_observer {
 
 /* Counters since the loop was created, runtime messages (JZX_TAG_ROOM, timers) among them. A
  * timer's message that was cancelled while it waited counts as handled. With all senders quiet
- * these books balance: sends = accepted + refused_*        accepted = handled + dead + waiting A
- * refused send to an actor that is gone counts as a dead letter for statistics as well:
- * dead_letters = dead + refused_no_actor */
+ * these books balance:
+ *
+ *     sends = accepted + refused_*
+ *     accepted = handled + dead + waiting
+ *
+ * A refused send to an actor that is gone counts as a dead letter for statistics as well:
+ *
+ *     dead_letters = dead + refused_no_actor */
 typedef struct jzx_stats {
     size_t size; /* sizeof(jzx_stats): set by the caller before the call */
     uint64_t accepted;
