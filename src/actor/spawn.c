@@ -146,10 +146,17 @@ static void inherit(struct jzx__actor *slot, struct jzx__node *mail) {
     }
 }
 
+/* The actor can be sent to, and cannot begin yet. */
+static inline void tell_before(const struct jzx__bonds *bonds, jzx_actor_id id) {
+    if (bonds != NULL && bonds->before != NULL)
+        bonds->before(bonds->before_arg, id);
+}
+
 /* On the loop's thread: the actor is ours, and ready when it is sent something or has an init. */
 JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me,
                                    struct jzx__actor *slot, const jzx_spawn_opts *opts,
-                                   struct jzx__cold *cold, struct jzx__node *mail) {
+                                   struct jzx__cold *cold, const struct jzx__bonds *bonds) {
+    struct jzx__node *mail = bonds == NULL ? NULL : bonds->mail;
     if (opts->init != NULL)
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     else
@@ -158,6 +165,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     inherit(slot, mail);
     jzx__worker_count_spawned(me, opts->daemon);
     jzx_actor_id id = open_slot(slot, jzx__worker_word(me), 0);
+    tell_before(bonds, id);
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
     slot->task.care &= (uint8_t)~JZX__CARE_ANNOUNCE;
@@ -180,12 +188,12 @@ static struct jzx__worker *target_of(const struct jzx_loop *loop, const jzx_spaw
  * it, or put into the global queue (I5). */
 static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me,
                                    struct jzx__actor *slot, const jzx_spawn_opts *opts,
-                                   struct jzx__cold *cold, struct jzx__node *mail) {
+                                   struct jzx__cold *cold, const struct jzx__bonds *bonds) {
     struct jzx__worker *target = target_of(loop, opts);
     struct jzx__task *task = &slot->task;
     fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     fill_extras(loop, task, opts);
-    inherit(slot, mail);
+    inherit(slot, bonds == NULL ? NULL : bonds->mail);
     if (me != NULL) {
         jzx__worker_count_spawned(me, opts->daemon);
     } else { /* in this order, see jzx__sched_live */
@@ -199,6 +207,7 @@ static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me
         task->place = JZX__OFFERED;
     }
     jzx_actor_id id = open_slot(slot, jzx__worker_word(target) | JZX__OWNER_OUT, JZX__INBOX_TOKEN);
+    tell_before(bonds, id);
     if (target == NULL)
         jzx__sched_submit(&loop->sched, task);
     else
@@ -236,8 +245,6 @@ static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, j
         bonds->of->holder = id;
         jzx__watch_hold(cold, bonds->of);
     }
-    if (bonds->before != NULL)
-        bonds->before(bonds->before_arg, id);
 }
 
 /* bonds may be NULL. */
@@ -261,9 +268,9 @@ static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
     }
     if (bonds != NULL)
         fill_bonds(cold, bonds, jzx__actor_id(slot));
-    struct jzx__node *mail = bonds == NULL ? NULL : bonds->mail;
-    jzx_actor_id made = is_local(loop, me, opts) ? open_local(loop, me, slot, opts, cold, mail)
-                                                 : open_elsewhere(loop, me, slot, opts, cold, mail);
+    jzx_actor_id made = is_local(loop, me, opts)
+                            ? open_local(loop, me, slot, opts, cold, bonds)
+                            : open_elsewhere(loop, me, slot, opts, cold, bonds);
     if (id != NULL)
         *id = made;
     return JZX_OK;

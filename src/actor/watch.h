@@ -120,7 +120,8 @@ struct jzx__bonds {
     struct jzx__message *stop_note;
     struct jzx__message *started_note;
 
-    /* May be NULL: is told the id when nothing can fail any more, before the actor begins. */
+    /* May be NULL: is told the id when nothing can fail any more and the actor can be sent to,
+     * before it begins. */
     void (*before)(void *arg, jzx_actor_id id);
     void *before_arg;
 };

@@ -3,6 +3,7 @@
 #include "actor/registry.h"
 
 #include "actor/system.h"
+#include "actor/watch.h"
 
 #include "fixture.h"
 
@@ -47,6 +48,41 @@ JZX_TEST(a_pinned_name_moves_to_a_new_actor_without_memory, "D+name", "C17") {
     JZX_EXPECT_EQ(found, second);
     jzx__names_unpin(loop, pin, JZX_NOBODY);
     fixture_destroy(loop);
+}
+
+/* Somebody finds the name at once, and sends. */
+static void name_and_send(void *arg, jzx_actor_id id) {
+    jzx_loop *loop = arg;
+    JZX_EXPECT_EQ(jzx_register(loop, "child", id), JZX_OK);
+    JZX_EXPECT_EQ(jzx_send_named(loop, "child", JZX_NOBODY, NULL, 0, 1), JZX_OK);
+}
+
+static void spawn_named(jzx_loop *loop) {
+    const jzx_spawn_opts opts = JZX_SPAWN_OPTS(.behavior = stop);
+    const struct jzx__bonds bonds = {.before = name_and_send, .before_arg = loop};
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    JZX_EXPECT_EQ(jzx__spawn_bound(loop, me, &opts, &bonds, NULL), JZX_OK);
+    jzx__visit_end(&visit);
+}
+
+static jzx_behavior_result spawn_inside(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    spawn_named(ctx->loop);
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(who_finds_the_name_of_a_child_that_is_being_started_can_send_to_it, "D+name", "C17") {
+    for (uint32_t inside = 0; inside < 2; inside++) { /* on the thread that will own it, too */
+        jzx_loop *loop = fixture_loop();
+        if (inside != 0)
+            fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = spawn_inside)), 1);
+        else
+            spawn_named(loop);
+        JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+        JZX_EXPECT_EQ(fixture_stats(loop).handled, 1 + inside);
+        fixture_destroy(loop);
+    }
 }
 
 JZX_TEST(a_name_that_somebody_took_meanwhile_does_not_move, "D+name") {
