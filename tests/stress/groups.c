@@ -29,6 +29,7 @@ enum { TICK = 1, CAST = 2, ROUTED = 3, STOP = 4 };
 static const char *const groups[GROUPS] = {"red", "green", "the third group, with a long name"};
 
 struct churner {
+    bool passes_on; /* to an heir, when it has ended */
     uint32_t number;
     uint32_t seed;
     uint32_t joins[GROUPS];
@@ -67,6 +68,7 @@ static uint32_t next_random(uint32_t *seed) {
 /* ---- those who come and go ---- */
 
 static jzx_behavior_result churn(jzx_context *ctx, const jzx_message *msg);
+static void leave(jzx_context *ctx, jzx_exit_reason reason);
 
 static void count_end(jzx_context *ctx, jzx_exit_reason reason) {
     (void)ctx;
@@ -79,7 +81,7 @@ static void spawn_churner(jzx_loop *loop, struct churner *state) {
     memset(state->joins, 0, sizeof state->joins);
     atomic_fetch_add(&all.alive, 1);
     JZX_EXPECT_EQ(jzx_spawn(loop,
-                            &JZX_SPAWN_OPTS(.behavior = churn, .state = state, .cleanup = count_end,
+                            &JZX_SPAWN_OPTS(.behavior = churn, .state = state, .cleanup = leave,
                                             .mailbox_cap = JZX_MAILBOX_CAP_MAX),
                             &id),
                   JZX_OK);
@@ -128,6 +130,16 @@ static void spawn_between(jzx_context *ctx, struct churner *self) {
     JZX_EXPECT_EQ(jzx_send(ctx->loop, id, ctx->self, NULL, 0, STOP), JZX_OK);
 }
 
+/* Its id is stale by now, so that the name is free for the heir. */
+static void leave(jzx_context *ctx, jzx_exit_reason reason) {
+    struct churner *self = ctx->state;
+    if (self->passes_on) {
+        self->passes_on = false;
+        spawn_between(ctx, self); /* the state is the heir's now */
+    }
+    count_end(ctx, reason);
+}
+
 static void join_or_leave(jzx_context *ctx, struct churner *self) {
     uint32_t g = next_random(&self->seed) % GROUPS;
     if (next_random(&self->seed) % 2) {
@@ -147,9 +159,7 @@ static jzx_behavior_result churn(jzx_context *ctx, const jzx_message *msg) {
     if (!take_tick())
         return JZX_BEHAVIOR_STOP;
     switch (next_random(&self->seed) % 16) {
-    case 0:
-        spawn_between(ctx, self); /* the state is the heir's now */
-        return JZX_BEHAVIOR_STOP;
+    case 0: self->passes_on = true; return JZX_BEHAVIOR_STOP;
     case 1:
     case 2: use_name(ctx, self); break;
     default: join_or_leave(ctx, self); break;
