@@ -92,7 +92,8 @@ struct jzx__lost_turn {
     uint64_t since_ns;
 };
 
-/* Fills in at most max of them, as they are at this moment, and returns how many. Any thread. */
+/* Fills in at most max (1 or more) of them, as they are at this moment, and returns how many. Any
+ * thread. */
 uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *turns, uint32_t max);
 
 /* A new thread that waits for a worker; under the lock. NULL without memory. */

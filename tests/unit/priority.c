@@ -335,7 +335,7 @@ JZX_TEST(no_task_of_any_mixture_waits_longer_than_the_bound, "E6") {
         check_mixture(seed, 2, TURN_NS);
 }
 
-/* Those that are overdue cannot be served before others of their queue are. */
+/* A queue is overdue again before the others were served: whoever waits for longest goes first. */
 JZX_TEST(no_task_of_any_mixture_waits_longer_where_turns_are_long, "E6") {
     for (uint64_t seed = 1; seed <= 40; seed++) {
         check_mixture(seed, 1, 20 * TURN_NS);
