@@ -309,8 +309,8 @@ static bool order_is_special(const struct jzx__worker *me) {
            me->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(me);
 }
 
-/* W8: overdue tasks run for about a tick, or one of them for longer; then the others have as
- * long. */
+/* W8: overdue tasks run for about a tick, or one of them for longer; then the others have as long.
+ * Those cannot be stopped in a message: what they had too much of comes on top the next time. */
 static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
     if (last_tick(me) < me->overdue_after_ns)
         return NULL;
@@ -320,8 +320,11 @@ static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
         return NULL;
     }
     measure_next(me);
-    if (me->overdue_since_ns == 0)
+    if (me->overdue_since_ns == 0) {
+        uint64_t owed = last_tick(me) - me->overdue_after_ns;
+        me->overdue_owed_ns = owed < JZX__OWED_MAX_NS ? owed : JZX__OWED_MAX_NS;
         me->overdue_since_ns = last_tick(me);
+    }
     return task;
 }
 
@@ -384,6 +387,8 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
 /* W8 */
 static void inspect_queues(struct jzx__worker *me) {
     uint16_t number = ++me->fence_looks;
+    if (!me->overdue && me->overdue_after_ns < me->decided_at_ns)
+        me->overdue_after_ns = me->decided_at_ns; /* nothing is owed from before */
     jzx__runq_inspect(&me->woken, number);
     me->overdue = me->woken.overdue;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
@@ -464,6 +469,15 @@ static void decide(struct jzx__worker *me, uint64_t now) {
         jzx__balance_tick(me, now);
 }
 
+/* W8: if the overdue tasks have had their time. */
+static void end_overdue(struct jzx__worker *me, uint64_t now) {
+    uint64_t had = now - me->overdue_since_ns;
+    if (had < me->overdue_owed_ns + JZX__TICK_NS)
+        return;
+    me->overdue_after_ns = now + had - me->overdue_owed_ns;
+    me->overdue_since_ns = 0;
+}
+
 void jzx__worker_tick(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     uint64_t elapsed = now - last_tick(me);
@@ -483,10 +497,8 @@ void jzx__worker_tick(struct jzx__worker *me) {
     me->is_measured = me->probe_left != 0 || jzx__task_is_heavy(task);
     /* relaxed: see the field */
     jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : me->tick_every);
-    if (me->overdue_since_ns != 0 && now - me->overdue_since_ns >= JZX__TICK_NS) {
-        me->overdue_after_ns = now + (now - me->overdue_since_ns);
-        me->overdue_since_ns = 0;
-    }
+    if (me->overdue_since_ns != 0)
+        end_overdue(me, now);
     if (!measured || now - me->decided_at_ns >= JZX__TICK_NS)
         decide(me, now);
     me->crossed_in_tick = 0;
