@@ -157,10 +157,10 @@ JZX_API jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker,
                                       jzx_worker_stats *stats);
 
 /* Writes a snapshot for people, line by line (without '\n'; the text is valid for the call): the
- * books, each worker with what it runs and how much waits there, the supervision trees with the
- * states and restarts of the children, the actors with most mail that they have not taken in yet.
- * Takes time bounded by max_actors at any load, and stops nobody. Any thread, also while the loop
- * runs. JZX_ERR_INVALID_ARG. */
+ * books, each worker with what it runs and how much waits there, turns that go on without a worker
+ * (see JZX_EVENT_STALL), the supervision trees with the states and restarts of the children, the
+ * actors with most mail that they have not taken in yet. Takes time bounded by max_actors at any
+ * load, and stops nobody. Any thread, also while the loop runs. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx);
 
 JZX_END_C

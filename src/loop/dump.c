@@ -90,7 +90,10 @@ static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t
 
 static void print_lost_turns(const struct dump *dump, jzx_loop *loop) {
     struct jzx__lost_turn turns[SHOWN_MAX];
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
     uint32_t count = jzx__crew_lost_turns(&loop->sched, turns, SHOWN_MAX);
+    jzx__visit_end(&visit);
     uint64_t now = jzx_loop_now(loop);
     char who[LABEL_SIZE];
     for (uint32_t i = 0; i < count; i++)

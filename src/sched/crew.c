@@ -340,10 +340,10 @@ static bool see_lost_turn(struct jzx__seat *seat, struct jzx__lost_turn *turn) {
     struct jzx__task *task = jzx__atomic_load_acquire(&seat->task);
     if (turn->since_ns == 0 || task == NULL)
         return false;
-    /* relaxed, both: a picture of the moment */
+    /* relaxed, all: a picture of the moment, unless that turn was taken back meanwhile */
     turn->id = jzx__atomic_load_relaxed(&task->id);
     turn->tag = jzx__atomic_load_relaxed(&seat->tag);
-    return true;
+    return jzx__atomic_load_relaxed(&seat->lost_at_ns) == turn->since_ns;
 }
 
 uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *turns,

@@ -93,7 +93,7 @@ struct jzx__lost_turn {
 };
 
 /* Fills in at most max (1 or more) of them, as they are at this moment, and returns how many. Any
- * thread. */
+ * thread, inside its bracket (S4 of seat.h). */
 uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *turns, uint32_t max);
 
 /* A new thread that waits for a worker; under the lock. NULL without memory. */
