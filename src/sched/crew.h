@@ -125,7 +125,8 @@ void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uin
 /* The run is over, and with it the stall that was reported last, if nobody has said so. */
 void jzx__crew_end_report(struct jzx__worker *worker);
 
-/* A turn that went on without the worker is about to be taken back: says how long it took. */
+/* A turn that went on without the worker is about to be taken back: says how long it took, if it
+ * was a stall. */
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat);
 
 /* Where a task's turn runs, if it does: for reports. */

@@ -137,15 +137,21 @@ static void await_leave(struct jzx__seat *seat) {
         sched_yield();
 }
 
-/* Clears the pointer of the seat, if a spare is there to take its worker (C1). */
+/* Clears the pointer of the seat, if a spare is there to take its worker (C1), and the turn has not
+ * gone on since that tick: starting a spare takes a while. */
 static struct jzx__thread *begin_take(struct jzx__sched *sched, struct jzx__worker *worker,
-                                      struct jzx__seat *seat) {
+                                      struct jzx__seat *seat, uint64_t tick) {
     struct jzx__crew *crew = &sched->crew;
     struct jzx__thread *spare = NULL;
     jzx__lock_acquire(&crew->lock);
     /* relaxed: changes under the lock */
     if (jzx__atomic_load_relaxed(&seat->worker) == worker)
         spare = take_spare(sched);
+    if (spare != NULL && tick_of(worker) != tick) {
+        spare->next_spare = crew->spares;
+        crew->spares = spare;
+        spare = NULL;
+    }
     if (spare != NULL) {
         /* seq_cst: pairs with the load of a worker that goes to sleep (R14). A thread that enters
          * is ordered by the barrier */
@@ -159,11 +165,11 @@ static struct jzx__thread *begin_take(struct jzx__sched *sched, struct jzx__work
  * held while we wait for the thread to leave: it may need it to get there. NULL if that cannot be;
  * else the thread that is to drive it. */
 static struct jzx__thread *take(struct jzx__sched *sched, struct jzx__worker *worker,
-                                struct jzx__seat *seat) {
+                                struct jzx__seat *seat, uint64_t tick) {
     /* relaxed: a hint. In a callback of the runtime nobody can be relieved */
     if (!sched->crew.can_take || jzx__atomic_load_relaxed(&seat->in_runtime) != 0)
         return NULL;
-    struct jzx__thread *spare = begin_take(sched, worker, seat);
+    struct jzx__thread *spare = begin_take(sched, worker, seat, tick);
     if (spare == NULL)
         return NULL;
     jzx__membarrier();
@@ -250,7 +256,8 @@ static bool is_same(const struct jzx__stall *a, const struct jzx__stall *b) {
 }
 
 /* Tells of the turn that goes on without its worker, unless it was reported before. It may be
- * another than the one that was seen: the thread went on until it left its bracket. */
+ * another than the one that was seen: the thread went on until it left its bracket. Such a turn is
+ * no stall yet, and is told of when it is taken back, if it has become one. */
 static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
                         struct jzx__seat *seat, const struct jzx__stall *seen) {
     uint64_t now = jzx__clock_now(&sched->clock);
@@ -260,10 +267,16 @@ static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
     jzx__atomic_store_relaxed(&seat->lost_at_ns, tick);
     if (claim_report(worker, REPORT_NONE)) {
         jzx__touch(&worker->reported);
-        if (worker->reported_ns == tick && is_same(&worker->reported, &stall))
+        if (worker->reported_ns == tick && is_same(&worker->reported, &stall)) {
+            seat->is_untold = false;
             return;
+        }
         tell_end(worker, &worker->reported, now - worker->reported_ns);
     }
+    jzx__touch(&seat->is_untold);
+    seat->is_untold = stall.elapsed_ns < sched->crew.stall_after_ns;
+    if (seat->is_untold)
+        return;
     stall.handed_over = true;
     stall.stack = seen->stack;
     stall.stack_count = is_same(&stall, seen) ? seen->stack_count : 0;
@@ -319,7 +332,7 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
         if (tick_of(worker) != tick)
             return; /* the signal has ended what it waited for */
     }
-    struct jzx__thread *spare = take(sched, worker, seat);
+    struct jzx__thread *spare = take(sched, worker, seat, tick);
     if (spare != NULL)
         hand_over(sched, worker, seat, spare, &stall);
     else if (is_news)
@@ -434,6 +447,14 @@ void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
     uint64_t lost_at = jzx__atomic_load_relaxed(&seat->lost_at_ns);
     uint64_t elapsed = jzx__clock_now(&me->sched->clock) - lost_at;
     struct jzx__stall stall = stall_of(seat, elapsed);
+    jzx__touch(&seat->is_untold);
+    if (seat->is_untold && elapsed < me->sched->crew.stall_after_ns)
+        return;
+    if (seat->is_untold) {
+        stall.handed_over = true;
+        jzx__counter_add_shared(&jzx__sched_foreign(me->sched)->counters.stalls, 1);
+        me->sched->ops.tell_stall(me, &stall);
+    }
     tell_end(me, &stall, elapsed);
 }
 

@@ -4,7 +4,9 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { GO = 1, PUT_ASIDE = 2, WAKE = 3, FIRST = 5, SECOND = 6 };
@@ -419,4 +421,77 @@ JZX_TEST(an_init_that_stalls_is_relieved_like_a_behaviour) {
         JZX_EXPECT_EQ(starter.reason, JZX_EXIT_FAIL);
         JZX_EXPECT_EQ(starter.log.count, 0);
     }
+}
+
+/* ---- never too early ---- */
+
+#define SHORT_STALL_NS 300000u
+#define BURNERS 4u
+
+static struct {
+    atomic_bool is_over;
+    atomic_uint stalls;
+    atomic_uint ends;
+    atomic_uint too_early;
+} crowd;
+
+static void judge_stall(void *ctx, const jzx_event *event) {
+    (void)ctx;
+    if (event->kind != JZX_EVENT_STALL && event->kind != JZX_EVENT_STALL_END)
+        return;
+    if (event->kind == JZX_EVENT_STALL)
+        crowd.stalls++;
+    else
+        crowd.ends++;
+    if (event->elapsed_ns < SHORT_STALL_NS)
+        crowd.too_early++;
+}
+
+static void *burn(void *arg) {
+    (void)arg;
+    while (!crowd.is_over)
+        continue;
+    return NULL;
+}
+
+/* Somewhat shorter than a stall. */
+static jzx_behavior_result take_a_while(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    uint64_t end = jzx_loop_now(ctx->loop) + SHORT_STALL_NS * 2 / 3;
+    while (jzx_loop_now(ctx->loop) < end)
+        continue;
+    return JZX_BEHAVIOR_STOP;
+}
+
+static jzx_behavior_result start_some(jzx_context *ctx, const jzx_message *msg) {
+    uint32_t *left = ctx->state;
+    (void)msg;
+    if (--*left == 0)
+        return JZX_BEHAVIOR_STOP;
+    for (uint32_t i = 0; i < 20; i++)
+        fixture_send(ctx->loop, fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.behavior = take_a_while)),
+                     1);
+    jzx_err err = jzx_send_after(ctx->loop, ctx->self, JZX_NOBODY, NULL, 0, 1, JZX_MS(4), NULL);
+    return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_FAIL;
+}
+
+/* More threads than CPUs: what the watchdog has seen may be over when it gets to act. */
+JZX_TEST(no_stall_is_reported_before_its_time_on_a_crowded_machine) {
+    pthread_t burners[BURNERS];
+    for (uint32_t i = 0; i < BURNERS; i++)
+        assert_int_equal(pthread_create(&burners[i], NULL, burn, NULL), 0);
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 4, .stall_after_ns = SHORT_STALL_NS,
+                                                   .log = {.level = JZX_LOG_ERROR}));
+    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = judge_stall), NULL),
+                     JZX_OK);
+    uint32_t left = 60;
+    fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = start_some, .state = &left)),
+                 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    crowd.is_over = true;
+    for (uint32_t i = 0; i < BURNERS; i++)
+        pthread_join(burners[i], NULL);
+    JZX_EXPECT_EQ(crowd.too_early, 0);
+    JZX_EXPECT_EQ(crowd.ends, crowd.stalls);
+    fixture_destroy(loop);
 }

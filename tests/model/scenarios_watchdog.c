@@ -24,6 +24,8 @@ static void set_up_turn(void) {
     workers.tasks[0].place = JZX__RUNNING;
 }
 
+#define PATIENCE 10u
+
 /* What was told of turns, and of their ends. */
 static struct told {
     unsigned count;
@@ -32,14 +34,13 @@ static struct told {
 
 static void note_stall(struct jzx__worker *worker, const struct jzx__stall *stall) {
     struct told *told = stall->over ? &ends : &stalls;
+    MODEL_ASSERT(stall->elapsed_ns >= PATIENCE);
     MODEL_ASSERT(worker == workers.sched.workers[0]);
     /* Task 1 was told of in the beginning, if it is there. */
     MODEL_ASSERT(stall->task == &workers.tasks[0] || stall->over);
     told->count++;
     told->tags += stall->tag;
 }
-
-#define PATIENCE 10u
 
 /* Thread 0 is in a turn of task 0 since time 1, with a message of tag 1; there is no spare. */
 static void set_up_stall(void) {
@@ -53,6 +54,12 @@ static void set_up_stall(void) {
     jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_left, 50u);
     workers.tasks[0].place = JZX__RUNNING;
     stalls = ends = (struct told){0};
+}
+
+/* The same, but it is early: a message that began at time 40 is not a stall yet. */
+static void set_up_early(void) {
+    set_up_stall();
+    jzx__clock_init_manual(&workers.sched.clock, 45);
 }
 
 static void take_back(struct jzx__worker *worker, struct jzx__seat *seat) {
@@ -113,7 +120,8 @@ static void behave(void) {
 /* A look at a turn that takes long. */
 static void relieve(void) {
     struct jzx__worker *worker = workers.sched.workers[0];
-    struct jzx__thread *spare = take(&workers.sched, worker, &workers.threads[0].seat);
+    struct jzx__thread *spare =
+        take(&workers.sched, worker, &workers.threads[0].seat, tick_of(worker));
     workers.busy = spare != NULL;
     if (spare != NULL) {
         use_worker(worker);
@@ -207,15 +215,24 @@ static void look_twice(void) {
     look_once(60);
 }
 
-/* A spare is there at the second look only. */
-static void look_and_relieve(void) {
+static void add_spare(void) {
     struct jzx__crew *crew = &workers.sched.crew;
-    look_once(20);
     crew->can_take = true;
     crew->spares = &workers.threads[2];
     workers.threads[2].sched = &workers.sched;
     jzx__parker_init(&workers.threads[2].parker);
+}
+
+/* A spare is there at the second look only. */
+static void look_and_relieve(void) {
+    look_once(20);
+    add_spare();
     look_once(60);
+}
+
+static void relieve_early(void) {
+    add_spare();
+    look_once(41);
 }
 
 /* ---- at the end ---- */
@@ -297,6 +314,14 @@ const struct model_scenario model_watchdog[] = {
      .threads = {go_on_or_lose, look_and_relieve},
      .check = check_relieved,
      .outcomes = O(0) | O(1) | O(2),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_takes_early",
+     .about = "a worker is taken in the turn after the one that was seen: that is no stall",
+     .setup = set_up_early,
+     .threads = {go_on_or_lose, relieve_early},
+     .check = check_relieved,
+     .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 4, .stale = 4},
      WORKERS},
     {.name = "watchdog_reports_returned",
