@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define AT_ONCE 2048u /* numbers that are not split any more */
+#define FEW 16u       /* numbers that are sorted by insertion */
 
 enum { START, DONE };
 
@@ -24,17 +25,23 @@ static struct part *make_part(uint64_t *numbers, uint64_t count, jzx_actor_id pa
     return made;
 }
 
-/* Moves what is less to the front and returns how many that are. No branch depends on a number: no
- * CPU could predict it. */
-static uint64_t gather_less(uint64_t *numbers, uint64_t count, uint64_t than) {
-    uint64_t gathered = 0;
+struct counts {
+    uint64_t less;
+    uint64_t equal;
+};
+
+/* Moves what is less to the front, and counts. No branch depends on a number: no CPU could predict
+ * it. */
+static inline struct counts gather_less(uint64_t *numbers, uint64_t count, uint64_t than) {
+    struct counts counts = {0};
     for (uint64_t i = 0; i < count; i++) {
         uint64_t number = numbers[i];
-        numbers[i] = numbers[gathered];
-        numbers[gathered] = number;
-        gathered += number < than;
+        numbers[i] = numbers[counts.less];
+        numbers[counts.less] = number;
+        counts.less += number < than;
+        counts.equal += number == than;
     }
-    return gathered;
+    return counts;
 }
 
 static uint64_t gather_equal(uint64_t *numbers, uint64_t count, uint64_t to) {
@@ -48,27 +55,39 @@ static uint64_t gather_equal(uint64_t *numbers, uint64_t count, uint64_t to) {
     return gathered;
 }
 
-/* As qsort, without a call to compare: a few at a time by insertion, more by splitting. */
-static void sort_at_once(uint64_t *numbers, uint64_t count) {
-    while (count > 24) {
-        uint64_t a = numbers[0];
-        uint64_t b = numbers[count / 2];
-        uint64_t c = numbers[count - 1];
-        uint64_t middle = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-        uint64_t less = gather_less(numbers, count, middle);
-        uint64_t *more = numbers + less + gather_equal(numbers + less, count - less, middle);
-        uint64_t more_count = count - (uint64_t)(more - numbers);
-        sort_at_once(numbers, less);
-        numbers = more;
-        count = more_count;
-    }
+/* By insertion, past all that are before: that is more steps, but none depends on a number. */
+static void sort_few(uint64_t *numbers, uint64_t count) {
     for (uint64_t i = 1; i < count; i++) {
-        uint64_t number = numbers[i];
-        uint64_t place = i;
-        for (; place > 0 && numbers[place - 1] > number; place--)
-            numbers[place] = numbers[place - 1];
-        numbers[place] = number;
+        uint64_t moving = numbers[i];
+        for (uint64_t place = i; place > 0; place--) {
+            uint64_t other = numbers[place - 1];
+            numbers[place] = other > moving ? other : moving;
+            moving = other > moving ? moving : other;
+        }
+        numbers[0] = moving;
     }
+}
+
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t low = a < b ? a : b;
+    uint64_t high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* As qsort, without a call to compare. The middle goes with those that are more, unless nothing is
+ * less: then all that equal it are in their places at once. */
+static void sort_at_once(uint64_t *numbers, uint64_t count) {
+    while (count > FEW) {
+        uint64_t middle = middle_of(numbers[0], numbers[count / 2], numbers[count - 1]);
+        uint64_t done = gather_less(numbers, count, middle).less;
+        if (done != 0)
+            sort_at_once(numbers, done);
+        else
+            done = gather_equal(numbers, count, middle);
+        numbers += done;
+        count -= done;
+    }
+    sort_few(numbers, count);
 }
 
 static jzx_behavior_result sort(jzx_context *ctx, const jzx_message *msg);
@@ -78,16 +97,21 @@ static void give(jzx_context *ctx, uint64_t *numbers, uint64_t count) {
     bench_send(ctx, bench_spawn(ctx->loop, sort, part), START, 0);
 }
 
-/* What equals the middle is in its place then. */
+/* What equals the middle is in its place then. The middle itself goes last before: so it comes to
+ * lie behind what is less, and a second walk is for those that have its like. */
 static void split(jzx_context *ctx, struct part *self) {
+    uint64_t *last = &self->numbers[self->count - 1];
     uint64_t middle = self->numbers[self->count / 2];
-    uint64_t less = gather_less(self->numbers, self->count, middle);
-    uint64_t *rest = self->numbers + less;
-    uint64_t rest_count = self->count - less;
-    uint64_t equal = gather_equal(rest, rest_count, middle);
+    self->numbers[self->count / 2] = *last;
+    *last = middle;
+    struct counts counts = gather_less(self->numbers, self->count, middle);
+    uint64_t *rest = self->numbers + counts.less;
+    uint64_t rest_count = self->count - counts.less;
+    if (counts.equal > 1)
+        gather_equal(rest, rest_count, middle);
     self->missing = 2;
-    give(ctx, self->numbers, less);
-    give(ctx, rest + equal, rest_count - equal);
+    give(ctx, self->numbers, counts.less);
+    give(ctx, rest + counts.equal, rest_count - counts.equal);
 }
 
 static jzx_behavior_result sort(jzx_context *ctx, const jzx_message *msg) {
