@@ -68,7 +68,8 @@ typedef struct jzx_log_sink {
 typedef enum jzx_balance {
     JZX_BALANCE_DEFAULT = 0,  /* JZX_BALANCE_ADAPTIVE */
     JZX_BALANCE_ADAPTIVE = 1, /* heavy actors apart, chatty ones together, as measured on the way */
-    JZX_BALANCE_EAGER = 2,    /* an idle worker gets half of what waits, at once */
+    JZX_BALANCE_EAGER = 2,    /* an idle worker gets half of what waits, at once, as long as no
+                               * more are awake than there are CPUs */
     JZX_BALANCE_NONE = 3      /* an actor stays on the worker where it was spawned; one of another
                                * thread on the worker that is first to look for it */
 } jzx_balance;

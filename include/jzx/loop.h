@@ -22,7 +22,8 @@ typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
 
 JZX_BEGIN_C
 
-/* NULL for the defaults. Returns NULL without memory or if jzx_config_check finds a fault. */
+/* NULL for the defaults. Returns NULL without memory or if jzx_config_check finds a fault: ask that
+ * which field it is. */
 JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
 
 /* How many workers it has, 0 for NULL. */

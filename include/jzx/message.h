@@ -101,8 +101,8 @@ JZX_API size_t jzx_msg_len(const void *data);
  * thread that does not drive the loop, it comes when what waited before the request was handled. A
  * thread that is no actor has no mailbox to be told in: it sends through an actor of its own, or
  * tries again. Each call that returns JZX_OK yields exactly one such message, which no mailbox
- * bound refuses. Any thread. JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who),
- * JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+ * bound refuses; if who has ended meanwhile it is a dead letter. Any thread. JZX_ERR_INVALID_ARG,
+ * JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who);
 
 JZX_END_C

@@ -230,11 +230,11 @@ static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child)
     super->restarts++;
     jzx__lock_release(&super->loop->supers.lock);
     jzx__log(&super->loop->sched.log, JZX_LOG_INFO,
-             "supervisor %u.%u starts %s again as %u.%u: attempt %u after %llu ms, was %s %s",
+             "supervisor %u.%u starts %s again as %u.%u: attempt %u after %llu ms, was %s%s%s",
              jzx_id_index(super->id), jzx_id_generation(super->id), jzx__child_name(child),
              jzx_id_index(child->id), jzx_id_generation(child->id), child->attempt,
              (unsigned long long)(child->delay_ns / 1000000u), jzx_exit_name(child->last_reason),
-             child->last_text);
+             child->last_text[0] == '\0' ? "" : " ", child->last_text);
     jzx_event event = {.kind = JZX_EVENT_ACTOR_RESTART,
                        .actor = child->id,
                        .name = child->spec->name,

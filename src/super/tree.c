@@ -63,9 +63,9 @@ static void print_child(const struct tree *tree, const jzx_child_info *info, uns
                           state_name(info->state), info->restarts, depth_of(tree->loop, info->id));
     if (info->attempt != 0 && length > 0 && (size_t)length < sizeof text)
         snprintf(text + length, sizeof text - (size_t)length,
-                 "; attempt %u after %llu ms, was %s %s", info->attempt,
+                 "; attempt %u after %llu ms, was %s%s%s", info->attempt,
                  (unsigned long long)(info->delay_ns / 1000000u), jzx_exit_name(info->last_reason),
-                 info->last_text);
+                 info->last_text[0] == '\0' ? "" : " ", info->last_text);
     tree->line(tree->ctx, text);
 }
 
