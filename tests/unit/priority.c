@@ -393,7 +393,7 @@ JZX_TEST(no_task_of_any_mixture_waits_longer_where_turns_are_long, "E6") {
     }
 }
 
-/* Half of the time is half of it, however long the turns of the others are. */
+/* The bound counts time: it holds however long the turns of the others are. */
 JZX_TEST(no_task_of_any_mixture_waits_longer_beside_those_with_other_turns, "E6") {
     for (uint64_t seed = 1; seed <= 100; seed++)
         check_uneven(seed, 0);
@@ -406,7 +406,7 @@ JZX_TEST(no_task_that_comes_and_goes_waits_longer_than_the_bound, "E6") {
     }
 }
 
-JZX_TEST(short_turns_beside_a_long_one_that_is_always_ready_have_half_of_the_time, "E6") {
+JZX_TEST(short_turns_beside_a_long_one_that_is_always_ready_wait_no_longer_than_the_bound, "E6") {
     load_open(1, 12000);
     static const char low[] = "abcdefghijklmnopqrst";
     set_rank("z", JZX__CRITICAL);
