@@ -420,6 +420,48 @@ JZX_TEST(short_turns_beside_a_long_one_that_is_always_ready_wait_no_longer_than_
     rig_close();
 }
 
+static uint64_t spent_by(const char *names) {
+    uint64_t spent_ns = 0;
+    for (; *names != '\0'; names++)
+        spent_ns += load.spent_ns[*names - 'a'];
+    return spent_ns;
+}
+
+/* Runs until this task has had another turn. */
+static void run_past(char name) {
+    uint32_t runs = load.runs[name - 'a'];
+    while (load.runs[name - 'a'] == runs && rig.turns < RIG_TRACE_MAX)
+        rig_run(1);
+    rig.turns = 0;
+    JZX_EXPECT_EQ(load.runs[name - 'a'], runs + 1);
+}
+
+/* Half of the time would be 50 ms for each turn of z, which is more than a round of the others. */
+JZX_TEST(after_a_very_long_turn_overdue_tasks_get_what_is_owed_at_most, "E6") {
+    static const char low[] = "abcdefghijklmnopqrst";
+    const uint64_t turn_ns = 400000;
+    load_open(1, turn_ns);
+    set_rank("z", JZX__CRITICAL);
+    set_rank(low, JZX__LOW);
+    be_greedy(low);
+    be_greedy("z");
+    load.cost_ns['z' - 'a'] = 10 * JZX__OWED_MAX_NS;
+    ready(low);
+    ready("z");
+    for (uint32_t i = 0; i < 4; i++)
+        run_past('z'); /* until the low ones are overdue */
+    uint64_t most_ns = 0;
+    for (uint32_t i = 0; i < 20; i++) {
+        uint64_t before_ns = spent_by(low);
+        run_past('z');
+        uint64_t had_ns = spent_by(low) - before_ns;
+        most_ns = had_ns > most_ns ? had_ns : most_ns;
+    }
+    JZX_EXPECT(most_ns >= JZX__OWED_MAX_NS);
+    JZX_EXPECT(most_ns <= JZX__OWED_MAX_NS + JZX__TICK_NS + turn_ns);
+    rig_close();
+}
+
 /* ---- heavy tasks ---- */
 
 static void set_costs(const char *names, uint64_t cost_ns) {
