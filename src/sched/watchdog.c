@@ -265,6 +265,7 @@ static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
     struct jzx__stall stall = stall_of(seat, now - tick);
     /* relaxed: read by this thread, and by who gets the worker from it */
     jzx__atomic_store_relaxed(&seat->lost_at_ns, tick);
+    jzx__touch(&seat->is_untold);
     if (claim_report(worker, REPORT_NONE)) {
         jzx__touch(&worker->reported);
         if (worker->reported_ns == tick && is_same(&worker->reported, &stall)) {
@@ -273,7 +274,6 @@ static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
         }
         tell_end(worker, &worker->reported, now - worker->reported_ns);
     }
-    jzx__touch(&seat->is_untold);
     seat->is_untold = stall.elapsed_ns < sched->crew.stall_after_ns;
     if (seat->is_untold)
         return;
