@@ -309,8 +309,23 @@ static bool order_is_special(const struct jzx__worker *me) {
            me->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(me);
 }
 
+/* In ordered_from; the others are 1 << rank. */
+#define WOKEN_BIT 0x80u
+
+/* The queue that a task was just taken from, if it is one that can be overdue. */
+static uint8_t bit_of(const struct jzx__task *task) {
+    if (task->place == JZX__IN_RANKED)
+        return (uint8_t)(1u << (task->bound == JZX__BOUND_CALLER ? JZX__NORMAL : task->rank));
+    return task->place == JZX__IN_WOKEN ? WOKEN_BIT : 0;
+}
+
+static uint64_t at_most(uint64_t ns, uint64_t limit_ns) {
+    return ns < limit_ns ? ns : limit_ns;
+}
+
 /* W8: overdue tasks run for about a tick, or one of them for longer; then the others have as long.
- * Those cannot be stopped in a message: what they had too much of comes on top the next time. */
+ * Those cannot be stopped in a message: what they had too much of comes on top the next time,
+ * unless their own queue was served, too. */
 static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
     if (last_tick(me) < me->overdue_after_ns)
         return NULL;
@@ -321,8 +336,9 @@ static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
     }
     measure_next(me);
     if (me->overdue_since_ns == 0) {
-        uint64_t owed = last_tick(me) - me->overdue_after_ns;
-        me->overdue_owed_ns = owed < JZX__OWED_MAX_NS ? owed : JZX__OWED_MAX_NS;
+        bool own = (me->ordered_from & bit_of(task)) != 0;
+        uint64_t owed = own ? 0 : last_tick(me) - me->overdue_after_ns;
+        me->overdue_owed_ns = at_most(owed, JZX__OWED_MAX_NS);
         me->overdue_since_ns = last_tick(me);
     }
     return task;
@@ -333,7 +349,12 @@ static JZX_COLD struct jzx__task *pick_special(struct jzx__worker *me) {
     me->is_special = order_is_special(me);
     if (JZX_UNLIKELY(me->overdue))
         task = pick_if_overdue(me);
-    return task != NULL ? task : pick_in_order(me);
+    if (task != NULL)
+        return task;
+    task = pick_in_order(me);
+    if (task != NULL)
+        me->ordered_from |= bit_of(task);
+    return task;
 }
 
 struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me) {
@@ -395,6 +416,8 @@ static void inspect_queues(struct jzx__worker *me) {
         jzx__runq_inspect(&me->ranked[i], number);
         me->overdue = me->overdue || me->ranked[i].overdue;
     }
+    if (me->overdue && !me->is_special)
+        me->ordered_from |= WOKEN_BIT; /* the plain order says nothing */
     if (me->overdue)
         jzx__worker_go_first(me);
 }
@@ -469,13 +492,15 @@ static void decide(struct jzx__worker *me, uint64_t now) {
         jzx__balance_tick(me, now);
 }
 
-/* W8: if the overdue tasks have had their time. */
+/* W8: if the overdue tasks have had their time. Not all of it need have been theirs: the process
+ * may have been stopped, or the host of a loop that is stepped has not come back for a while. */
 static void end_overdue(struct jzx__worker *me, uint64_t now) {
     uint64_t had = now - me->overdue_since_ns;
     if (had < me->overdue_owed_ns + JZX__TICK_NS)
         return;
-    me->overdue_after_ns = now + had - me->overdue_owed_ns;
+    me->overdue_after_ns = now + at_most(had - me->overdue_owed_ns, JZX__OWED_MAX_NS);
     me->overdue_since_ns = 0;
+    me->ordered_from = 0;
 }
 
 void jzx__worker_tick(struct jzx__worker *me) {

@@ -32,9 +32,10 @@
  *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the
  *       next one waits no longer than JZX__HEAVY_WAIT_NS for its share, however long the last took.
  *   W8  what has waited for 3 x JZX__FENCE_NS among the woken or those with a rank gets half of the
- *       time (after a turn longer than JZX__OWED_MAX_NS only that), and of several such queues the
- *       one that waits for longest is served first: nobody waits longer than that and twice a turn
- *       of each that is ready; or four times, who comes right behind a fence.
+ *       time (each side, after a turn of the other that is longer than JZX__OWED_MAX_NS, only
+ *       that), and of several such queues the one that waits for longest is served first: as long
+ *       as no turn is longer, nobody waits longer than that and twice a turn of each that is ready;
+ *       or four times, who comes right behind a fence.
  *
  * Several workers (the rules R1-R19 are those of docs/memory-model.md):
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
@@ -87,7 +88,7 @@
 #define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
 #define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it, */
 #define JZX__HEAVY_WAIT_NS 5000000u /* at most */
-#define JZX__OWED_MAX_NS 5000000u   /* W8: what overdue tasks have at most for a long turn before */
+#define JZX__OWED_MAX_NS 5000000u   /* W8: what one side has at most for a long turn of the other */
 #define JZX__PROBE_MSGS 64u         /* messages that are measured singly after a long tick */
 #define JZX__SAMPLE_TICKS 16u       /* ticks between two samples of */
 #define JZX__SAMPLE_MSGS 16u        /* messages that are measured singly in any case */
@@ -243,6 +244,7 @@ struct jzx__worker {
     uint64_t overdue_since_ns; /* W8: since when overdue tasks run, or 0 */
     uint64_t overdue_after_ns; /* W8: when the next such turn may begin */
     uint64_t overdue_owed_ns;  /* W8: how much too much the others had before */
+    uint8_t ordered_from; /* W8: the queues that were served in order since overdue tasks ran */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */

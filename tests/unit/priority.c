@@ -462,6 +462,142 @@ JZX_TEST(after_a_very_long_turn_overdue_tasks_get_what_is_owed_at_most, "E6") {
     rig_close();
 }
 
+/* A loop that is stepped stops after any turn, and its host may not come back for a while: that is
+ * not time which the overdue ones had. */
+JZX_TEST(the_time_between_two_steps_is_nobodys_share, "E6") {
+    static const char low[] = "abcdefghijklmnopqrst";
+    load_open(1, 1000);
+    set_rank("z", JZX__CRITICAL);
+    set_rank(low, JZX__LOW);
+    be_greedy(low);
+    be_greedy("z");
+    load.cost_ns['z' - 'a'] = 12000;
+    ready(low);
+    ready("z");
+    for (uint32_t i = 0; i < 1000 && rig_worker()->overdue_since_ns == 0; i++)
+        rig_run(1);
+    JZX_EXPECT(rig_worker()->overdue_since_ns != 0);
+    jzx__clock_advance(&rig.sched.clock, 1000000000);
+    jzx__worker_resume(rig_worker());
+    for (uint32_t i = 0; i < RIG_TASK_COUNT; i++)
+        load.since_ns[i] = now();
+    memset(load.longest_ns, 0, sizeof load.longest_ns);
+    run_mixture(0, 20, JZX__OWED_MAX_NS + 3 * JZX__FENCE_NS + 2 * (20 * 1000 + 3 * 12000));
+    rig_close();
+}
+
+/* Beside normal ones, always ready, of turns from 1 us to 5 ms, a critical one that comes between
+ * two turns now and then. Returns the longest of those turns. */
+static uint64_t run_with_critical(uint64_t seed) {
+    static const uint64_t costs_ns[] = {1000, 12000, 100000, 300000, 1000000, 4900000};
+    uint64_t longest_ns = 0;
+    load_open(1, 1000);
+    jzx__rng_init(&load.rng, seed);
+    set_rank("z", JZX__CRITICAL);
+    uint32_t count = 3 + jzx__rng_below(&load.rng, 20);
+    for (uint32_t i = 0; i < count; i++) {
+        const char name[2] = {(char)('a' + i), '\0'};
+        load.cost_ns[i] = costs_ns[jzx__rng_below(&load.rng, 6)];
+        longest_ns = load.cost_ns[i] > longest_ns ? load.cost_ns[i] : longest_ns;
+        be_greedy(name);
+        ready(name);
+    }
+    uint32_t pause = 1 + jzx__rng_below(&load.rng, 100);
+    for (uint32_t turns = 0; turns < 20000; turns++) {
+        if (jzx__rng_below(&load.rng, pause) == 0 && rig_task('z')->place == JZX__ASIDE) {
+            load.since_ns['z' - 'a'] = now();
+            ready("z");
+        }
+        rig.turns = 0;
+        rig_run(1);
+    }
+    return longest_ns;
+}
+
+/* What one of them takes is not owed to the others of its queue: the critical one waits for the
+ * overdue ones of a tick, or for one of them. */
+JZX_TEST(a_critical_task_does_not_wait_for_what_overdue_ones_take_from_each_other, "E6") {
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t longest_ns = run_with_critical(seed);
+        if (!JZX_EXPECT(load.longest_ns['z' - 'a'] <= longest_ns + JZX__TICK_NS))
+            print_error("seed %u waited %u us, longest turn %u us\n", (unsigned)seed,
+                        (unsigned)(load.longest_ns['z' - 'a'] / 1000),
+                        (unsigned)(longest_ns / 1000));
+        rig_close();
+    }
+}
+
+/* Critical ones and low ones that are overdue, always ready: what the next two tests add to. */
+static void be_busy(uint64_t critical_ns, uint64_t low_ns) {
+    for (const char *name = "abcdefgh"; *name != '\0'; name++)
+        load.cost_ns[*name - 'a'] = low_ns;
+    load.cost_ns['z' - 'a'] = critical_ns;
+    set_rank("abcdefgh", JZX__LOW);
+    set_rank("z", JZX__CRITICAL);
+    be_greedy("abcdefghz");
+    ready("abcdefghz");
+}
+
+static uint64_t longer(uint64_t a_ns, uint64_t b_ns) {
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* What overdue ones have in a row: a tick or as long as the turn of others before, and a turn. */
+static uint64_t spell_ns(uint64_t critical_ns, uint64_t low_ns) {
+    uint64_t owed_ns = critical_ns < JZX__OWED_MAX_NS ? critical_ns : JZX__OWED_MAX_NS;
+    return longer(owed_ns, JZX__TICK_NS) + low_ns;
+}
+
+static const struct {
+    uint64_t critical_ns;
+    uint64_t low_ns;
+} busy_costs[] = {{4900000, 12000},    {4900000, 4800000}, {4900000, 2600000},
+                  {4900000, 400000},   {1000000, 900000},  {12000, 4800000},
+                  {50000000, 3000000}, {100000, 60000},    {3000, 12000}};
+
+#define BUSY_COUNT (sizeof busy_costs / sizeof busy_costs[0])
+
+JZX_TEST(a_spawned_task_waits_for_two_turns_and_a_spell_of_overdue_ones, "E6") {
+    for (size_t i = 0; i < BUSY_COUNT; i++) {
+        uint64_t critical_ns = busy_costs[i].critical_ns;
+        uint64_t low_ns = busy_costs[i].low_ns;
+        load_open(1, 1000);
+        be_busy(critical_ns, low_ns);
+        for (uint32_t turns = 0; turns < 20000; turns++) {
+            if (rig_task('m')->place == JZX__IDLE) {
+                load.since_ns['m' - 'a'] = now();
+                rig_spawn("m");
+            }
+            rig.turns = 0;
+            rig_run(1);
+        }
+        JZX_EXPECT(load.runs['m' - 'a'] > 100);
+        JZX_EXPECT(load.longest_ns['m' - 'a'] <= JZX__OLDEST_NS + 2 * longer(critical_ns, low_ns) +
+                                                     spell_ns(critical_ns, low_ns));
+        rig_close();
+    }
+}
+
+JZX_TEST(heavy_tasks_wait_for_their_share_a_turn_and_a_spell_of_overdue_ones, "E6") {
+    const uint64_t heavy_ns = 1000000;
+    for (size_t i = 0; i < BUSY_COUNT; i++) {
+        uint64_t critical_ns = busy_costs[i].critical_ns;
+        uint64_t low_ns = busy_costs[i].low_ns;
+        load_open(2, heavy_ns);
+        set_heavy("xy");
+        be_busy(critical_ns, low_ns);
+        be_greedy("xy");
+        ready("xy");
+        uint64_t between_ns =
+            JZX__HEAVY_WAIT_NS + longer(critical_ns, low_ns) + spell_ns(critical_ns, low_ns);
+        run_mixture(0, 0, 0);
+        JZX_EXPECT(load.runs['x' - 'a'] > 2);
+        JZX_EXPECT(load.longest_ns['x' - 'a'] <= 2 * between_ns + heavy_ns);
+        JZX_EXPECT(load.longest_ns['y' - 'a'] <= 2 * between_ns + heavy_ns);
+        rig_close();
+    }
+}
+
 /* ---- heavy tasks ---- */
 
 static void set_costs(const char *names, uint64_t cost_ns) {
