@@ -51,10 +51,10 @@ typedef struct jzx_event {
                              * jzx_exit said, or "" */
 } jzx_event;
 
-/* Each callback may be NULL. They run on the worker where the event happens (STALL, and sometimes
- * its end, on a thread of the loop that is no worker), and with several workers at the same time on
- * several; the events of one actor come in order, but for such an end, which may be late. They may
- * send, spawn and stop, and must not run, step or destroy the loop. */
+/* Each callback may be NULL. They run on the worker where the event happens (STALL, mostly, and
+ * sometimes its end, on a thread of the loop that is no worker), and with several workers at the
+ * same time on several; the events of one actor come in order, but for such an end, which may be
+ * late. They may send, spawn and stop, and must not run, step or destroy the loop. */
 typedef struct jzx_observer {
     size_t size; /* sizeof(jzx_observer) */
     void (*on_actor_start)(void *ctx, jzx_actor_id id, const char *name);
@@ -112,7 +112,8 @@ typedef struct jzx_stats {
     uint64_t gathered;  /* actors that moved to the worker they talk to */
     uint64_t followed;  /* actors that moved after one that was stolen */
     uint64_t stalls;    /* behaviours that did not return for stall_after_ns */
-    uint64_t handovers; /* of those, how many a spare thread relieved of their worker */
+    uint64_t handovers; /* times that a spare thread took a worker over because of one, or of the
+                         * behaviour that followed on it in the same moment */
 } jzx_stats;
 
 /* Takes one line of jzx_loop_dump. */

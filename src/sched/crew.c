@@ -97,6 +97,7 @@ static void become_spare(struct jzx__thread *thread) {
 }
 
 void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat) {
+    seat->returned_at_ns = jzx__clock_now(&worker->sched->clock); /* published by the push */
     jzx__mpsc_push(&worker->returns, &seat->returned);
     jzx__parker_wake(&worker->parker);
 }

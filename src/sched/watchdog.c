@@ -284,11 +284,23 @@ static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
     sched->ops.tell_stall(worker, &stall);
 }
 
+/* Tells of a turn that was a stall when it was seen, and ended before the worker was ours. */
+static void report_past(struct jzx__sched *sched, struct jzx__worker *worker,
+                        const struct jzx__stall *seen, uint64_t elapsed_ns) {
+    jzx__counter_add(&worker->counters.stalls, 1);
+    sched->ops.tell_stall(worker, seen);
+    tell_end(worker, seen, elapsed_ns);
+}
+
 /* The worker was taken from the seat: what its thread does without it is told before anything else
- * can happen to the task. */
+ * can happen to the task. What was seen at the tick was told before if it is no news. */
 static void hand_over(struct jzx__sched *sched, struct jzx__worker *worker, struct jzx__seat *seat,
-                      struct jzx__thread *spare, const struct jzx__stall *seen) {
+                      struct jzx__thread *spare, const struct jzx__stall *seen, uint64_t tick,
+                      bool is_news) {
+    uint64_t last_tick = tick_of(worker);
     jzx__counter_add(&worker->counters.handovers, 1);
+    if (is_news && last_tick != tick)
+        report_past(sched, worker, seen, last_tick - tick);
     /* relaxed: the thread wrote it before it left */
     if (jzx__atomic_load_relaxed(&seat->task) != NULL)
         report_away(sched, worker, seat, seen);
@@ -334,7 +346,7 @@ static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, u
     }
     struct jzx__thread *spare = take(sched, worker, seat, tick);
     if (spare != NULL)
-        hand_over(sched, worker, seat, spare, &stall);
+        hand_over(sched, worker, seat, spare, &stall, tick, is_news);
     else if (is_news)
         report(sched, worker, &stall, tick);
 }
@@ -445,7 +457,7 @@ void jzx__watchdog_stop(struct jzx__sched *sched) {
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
     /* relaxed: written before this thread got the worker */
     uint64_t lost_at = jzx__atomic_load_relaxed(&seat->lost_at_ns);
-    uint64_t elapsed = jzx__clock_now(&me->sched->clock) - lost_at;
+    uint64_t elapsed = seat->returned_at_ns - lost_at;
     struct jzx__stall stall = stall_of(seat, elapsed);
     jzx__touch(&seat->is_untold);
     if (seat->is_untold && elapsed < me->sched->crew.stall_after_ns)
