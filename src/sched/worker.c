@@ -199,8 +199,8 @@ static uint64_t last_tick(const struct jzx__worker *me) {
     return jzx__atomic_load_relaxed(&me->tick_at_ns);
 }
 
-/* W8: a task of the queue that has been overdue for longest, if there is one. */
-static struct jzx__task *pick_overdue(struct jzx__worker *me) {
+/* W8: the queue that has been overdue for longest, if there is one. */
+static struct jzx__runq *longest_overdue(struct jzx__worker *me) {
     struct jzx__runq *queues[] = {&me->ranked[JZX__LOW], &me->woken, &me->ranked[JZX__HIGH],
                                   &me->ranked[JZX__CRITICAL], &me->ranked[JZX__NORMAL]};
     struct jzx__runq *oldest = NULL;
@@ -212,10 +212,8 @@ static struct jzx__task *pick_overdue(struct jzx__worker *me) {
             oldest = queues[i];
         }
     }
-    if (oldest != NULL)
-        return jzx__runq_pop_front(oldest);
-    me->overdue = false;
-    return NULL;
+    me->overdue = oldest != NULL;
+    return oldest;
 }
 
 /* Critical and high. While some wait they go before the next-slot. */
@@ -309,51 +307,52 @@ static bool order_is_special(const struct jzx__worker *me) {
            me->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(me);
 }
 
-/* In ordered_from; the others are 1 << rank. */
-#define WOKEN_BIT 0x80u
-
-/* The queue that a task was just taken from, if it is one that can be overdue. */
-static uint8_t bit_of(const struct jzx__task *task) {
-    if (task->place == JZX__IN_RANKED)
-        return (uint8_t)(1u << (task->bound == JZX__BOUND_CALLER ? JZX__NORMAL : task->rank));
-    return task->place == JZX__IN_WOKEN ? WOKEN_BIT : 0;
+/* True if there is a choice: else the oldest runs in any case. */
+static bool is_contested(const struct jzx__worker *me) {
+    const struct jzx__runq *const queues[] = {&me->woken, &me->spawned, &me->heavy};
+    uint32_t sources = me->next != NULL;
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        sources += queues[i]->depth != 0;
+    for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
+        sources += me->ranked[i].depth != 0;
+    return sources > 1;
 }
 
-static uint64_t at_most(uint64_t ns, uint64_t limit_ns) {
-    return ns < limit_ns ? ns : limit_ns;
+/* Adds to what one side had more than the other, but not beyond a limit: a turn may take very
+ * long, the process may be stopped, the host of a loop that is stepped may not come back soon. */
+static int64_t add_lead(int64_t lead_ns, uint64_t took_ns, bool by_overdue) {
+    int64_t took = took_ns < JZX__LEAD_MAX_NS ? (int64_t)took_ns : JZX__LEAD_MAX_NS;
+    lead_ns += by_overdue ? -took : took;
+    return lead_ns > JZX__LEAD_MAX_NS    ? JZX__LEAD_MAX_NS
+           : lead_ns < -JZX__LEAD_MAX_NS ? -JZX__LEAD_MAX_NS
+                                         : lead_ns;
 }
 
-/* W8: overdue tasks run for about a tick, or one of them for longer; then the others have as long.
- * Those cannot be stopped in a message: what they had too much of comes on top the next time,
- * unless their own queue was served, too. */
-static struct jzx__task *pick_if_overdue(struct jzx__worker *me) {
-    if (last_tick(me) < me->overdue_after_ns)
-        return NULL;
-    struct jzx__task *task = pick_overdue(me);
-    if (task == NULL) {
-        me->overdue_since_ns = 0;
-        return NULL;
-    }
+/* W8: whose the time was since the last look. From here on the next turn is measured. */
+static void account(struct jzx__worker *me) {
     measure_next(me);
-    if (me->overdue_since_ns == 0) {
-        bool own = (me->ordered_from & bit_of(task)) != 0;
-        uint64_t owed = own ? 0 : last_tick(me) - me->overdue_after_ns;
-        me->overdue_owed_ns = at_most(owed, JZX__OWED_MAX_NS);
-        me->overdue_since_ns = last_tick(me);
-    }
-    return task;
+    me->lead_ns = add_lead(me->lead_ns, last_tick(me) - me->lead_at_ns, me->ran_overdue);
+    me->lead_at_ns = last_tick(me);
+}
+
+/* W8: overdue tasks run until they are ahead by a tick, then the others until they have as much:
+ * by turns of about a tick, or of one message, which nobody can stop. Nobody is asked for the time
+ * if there is no choice. */
+static bool overdue_go_first(struct jzx__worker *me) {
+    bool contested = is_contested(me);
+    if (!contested && me->ran_overdue)
+        return false;
+    account(me);
+    me->in_spell = contested && me->lead_ns >= (me->in_spell ? 1 - (int64_t)JZX__TICK_NS : 0);
+    return me->in_spell;
 }
 
 static JZX_COLD struct jzx__task *pick_special(struct jzx__worker *me) {
-    struct jzx__task *task = NULL;
     me->is_special = order_is_special(me);
-    if (JZX_UNLIKELY(me->overdue))
-        task = pick_if_overdue(me);
-    if (task != NULL)
-        return task;
-    task = pick_in_order(me);
-    if (task != NULL)
-        me->ordered_from |= bit_of(task);
+    struct jzx__runq *overdue = JZX_UNLIKELY(me->overdue) ? longest_overdue(me) : NULL;
+    struct jzx__task *task =
+        overdue != NULL && overdue_go_first(me) ? jzx__runq_pop_front(overdue) : pick_in_order(me);
+    me->ran_overdue = overdue != NULL && task != NULL && queue_of(me, task) == overdue;
     return task;
 }
 
@@ -405,19 +404,25 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
         jzx__worker_end_turn(me);
 }
 
+/* W8: nobody was overdue until now: nothing is owed from before. */
+static void begin_lead(struct jzx__worker *me) {
+    me->lead_ns = 0;
+    me->lead_at_ns = last_tick(me);
+    me->ran_overdue = false;
+    me->in_spell = false;
+}
+
 /* W8 */
 static void inspect_queues(struct jzx__worker *me) {
     uint16_t number = ++me->fence_looks;
-    if (!me->overdue && me->overdue_after_ns < me->decided_at_ns)
-        me->overdue_after_ns = me->decided_at_ns; /* nothing is owed from before */
+    if (!me->overdue)
+        begin_lead(me);
     jzx__runq_inspect(&me->woken, number);
     me->overdue = me->woken.overdue;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
         jzx__runq_inspect(&me->ranked[i], number);
         me->overdue = me->overdue || me->ranked[i].overdue;
     }
-    if (me->overdue && !me->is_special)
-        me->ordered_from |= WOKEN_BIT; /* the plain order says nothing */
     if (me->overdue)
         jzx__worker_go_first(me);
 }
@@ -492,17 +497,6 @@ static void decide(struct jzx__worker *me, uint64_t now) {
         jzx__balance_tick(me, now);
 }
 
-/* W8: if the overdue tasks have had their time. Not all of it need have been theirs: the process
- * may have been stopped, or the host of a loop that is stepped has not come back for a while. */
-static void end_overdue(struct jzx__worker *me, uint64_t now) {
-    uint64_t had = now - me->overdue_since_ns;
-    if (had < me->overdue_owed_ns + JZX__TICK_NS)
-        return;
-    me->overdue_after_ns = now + at_most(had - me->overdue_owed_ns, JZX__OWED_MAX_NS);
-    me->overdue_since_ns = 0;
-    me->ordered_from = 0;
-}
-
 void jzx__worker_tick(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     uint64_t elapsed = now - last_tick(me);
@@ -522,8 +516,6 @@ void jzx__worker_tick(struct jzx__worker *me) {
     me->is_measured = me->probe_left != 0 || jzx__task_is_heavy(task);
     /* relaxed: see the field */
     jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : me->tick_every);
-    if (me->overdue_since_ns != 0)
-        end_overdue(me, now);
     if (!measured || now - me->decided_at_ns >= JZX__TICK_NS)
         decide(me, now);
     me->crossed_in_tick = 0;

@@ -32,7 +32,7 @@
  *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the
  *       next one waits no longer than JZX__HEAVY_WAIT_NS for its share, however long the last took.
  *   W8  what has waited for 3 x JZX__FENCE_NS among the woken or those with a rank gets half of the
- *       time (each side, after a turn of the other that is longer than JZX__OWED_MAX_NS, only
+ *       time (each side, after a turn of the other that is longer than JZX__LEAD_MAX_NS, only
  *       that), and of several such queues the one that waits for longest is served first: as long
  *       as no turn is longer, nobody waits longer than that and twice a turn of each that is ready;
  *       or four times, who comes right behind a fence.
@@ -87,11 +87,11 @@
 #define JZX__WAKE_NS 5000u    /* what waking one costs */
 #define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
 #define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it, */
-#define JZX__HEAVY_WAIT_NS 5000000u /* at most */
-#define JZX__OWED_MAX_NS 5000000u   /* W8: what one side has at most for a long turn of the other */
-#define JZX__PROBE_MSGS 64u         /* messages that are measured singly after a long tick */
-#define JZX__SAMPLE_TICKS 16u       /* ticks between two samples of */
-#define JZX__SAMPLE_MSGS 16u        /* messages that are measured singly in any case */
+#define JZX__HEAVY_WAIT_NS 5000000u       /* at most */
+#define JZX__LEAD_MAX_NS INT64_C(5000000) /* W8: what one side can have more than the other */
+#define JZX__PROBE_MSGS 64u               /* messages that are measured singly after a long tick */
+#define JZX__SAMPLE_TICKS 16u             /* ticks between two samples of */
+#define JZX__SAMPLE_MSGS 16u              /* messages that are measured singly in any case */
 
 /* Of a turn: how far it may still go. */
 struct jzx__budget {
@@ -220,31 +220,31 @@ struct jzx__worker {
     struct jzx__runq woken;
     struct jzx__runq spawned;
     struct jzx__slab slab;
-    bool next_ticked;          /* W1: a tick fell into the run of the next-slot */
-    bool is_special;           /* the order is not just: newest spawned, then oldest woken */
-    bool bound_last;           /* the last pick was bound to the caller */
-    bool run_woken;            /* W2 is due */
-    bool run_oldest;           /* W3 is due */
-    bool overdue;              /* W8: some queue is */
-    bool is_measured;          /* the next tick comes one message after the last */
-    bool by_caller;            /* driven by the thread that called run, or by a test */
-    uint64_t woken_served;     /* woken tasks run so far */
-    uint64_t woken_seen;       /* its value at the last tick */
-    uint32_t spawned_seen;     /* W2: spawned tasks that waited before the last woken one ran */
-    uint64_t passed_ns;        /* how long woken tasks have been passed over */
-    uint64_t oldest_ns;        /* time since W3 was due last */
-    uint64_t fence_ns;         /* time since the fences were looked at */
-    uint16_t fence_looks;      /* how often they were, modulo 2^16 */
-    uint64_t due_ns;           /* when run_timers must be called; JZX_NEVER: there are none */
-    uint64_t decided_at_ns;    /* last tick that looked at the queues and at other workers */
-    uint64_t pass_ns;          /* how long the pass has run, as far as ticks know */
-    uint64_t turn_asked_ns;    /* when it was asked first */
-    uint64_t turn_began_ns;    /* as far as its ticks know */
-    uint64_t heavy_after_ns;   /* W7: when the next heavy task may run beside light ones */
-    uint64_t overdue_since_ns; /* W8: since when overdue tasks run, or 0 */
-    uint64_t overdue_after_ns; /* W8: when the next such turn may begin */
-    uint64_t overdue_owed_ns;  /* W8: how much too much the others had before */
-    uint8_t ordered_from; /* W8: the queues that were served in order since overdue tasks ran */
+    bool next_ticked;        /* W1: a tick fell into the run of the next-slot */
+    bool is_special;         /* the order is not just: newest spawned, then oldest woken */
+    bool bound_last;         /* the last pick was bound to the caller */
+    bool run_woken;          /* W2 is due */
+    bool run_oldest;         /* W3 is due */
+    bool overdue;            /* W8: some queue is */
+    bool in_spell;           /* W8: its tasks go first */
+    bool ran_overdue;        /* W8: the last task came from the queue that was it for longest */
+    bool is_measured;        /* the next tick comes one message after the last */
+    bool by_caller;          /* driven by the thread that called run, or by a test */
+    uint64_t woken_served;   /* woken tasks run so far */
+    uint64_t woken_seen;     /* its value at the last tick */
+    uint32_t spawned_seen;   /* W2: spawned tasks that waited before the last woken one ran */
+    uint64_t passed_ns;      /* how long woken tasks have been passed over */
+    uint64_t oldest_ns;      /* time since W3 was due last */
+    uint64_t fence_ns;       /* time since the fences were looked at */
+    uint16_t fence_looks;    /* how often they were, modulo 2^16 */
+    uint64_t due_ns;         /* when run_timers must be called; JZX_NEVER: there are none */
+    uint64_t decided_at_ns;  /* last tick that looked at the queues and at other workers */
+    uint64_t pass_ns;        /* how long the pass has run, as far as ticks know */
+    uint64_t turn_asked_ns;  /* when it was asked first */
+    uint64_t turn_began_ns;  /* as far as its ticks know */
+    uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
+    int64_t lead_ns;         /* W8: what the others had more than overdue tasks */
+    uint64_t lead_at_ns;     /* W8: when that was */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint32_t probe_left;                /* messages still to be measured singly */
