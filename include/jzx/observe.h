@@ -51,10 +51,11 @@ typedef struct jzx_event {
                              * jzx_exit said, or "" */
 } jzx_event;
 
-/* Each callback may be NULL. They run on the worker where the event happens (STALL, mostly, and
- * sometimes its end, on a thread of the loop that is no worker), and with several workers at the
- * same time on several; the events of one actor come in order, but for such an end, which may be
- * late. They may send, spawn and stop, and must not run, step or destroy the loop. */
+/* Each callback may be NULL. They run on the worker where the event happens, and with several
+ * workers at the same time on several; STALL and STALL_END may also come on a thread of the loop
+ * that is no worker. The events of one actor come in order, but for these two, which may be late,
+ * even after its end. Callbacks may send, spawn and stop, and must not run, step or destroy the
+ * loop. */
 typedef struct jzx_observer {
     size_t size; /* sizeof(jzx_observer) */
     void (*on_actor_start)(void *ctx, jzx_actor_id id, const char *name);

@@ -57,13 +57,14 @@ enum fate {
 /* The thread has lost its worker while user code ran: it is a foreign thread now, inside no
  * bracket. Leaves the turn with the worker (R19), and touches it no more. */
 static JZX_COLD enum fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
+    uint64_t returned_at_ns = jzx__clock_now(&lost->sched->clock); /* a destructor may take long */
     jzx__seat_leave(turn->seat, 0);
     turn->jump = NULL; /* no user code runs any more */
     if (turn->current != NULL && jzx__message_is_timer(turn->current))
         turn->unreleased = turn->current;
     else if (turn->current != NULL)
         jzx__message_destroy(turn->ctx.loop, NULL, turn->current);
-    jzx__crew_return(lost, turn->seat);
+    jzx__crew_return(lost, turn->seat, returned_at_ns);
     return LOST;
 }
 

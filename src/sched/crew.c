@@ -96,8 +96,8 @@ static void become_spare(struct jzx__thread *thread) {
     jzx__lock_release(&crew->lock);
 }
 
-void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat) {
-    seat->returned_at_ns = jzx__clock_now(&worker->sched->clock); /* published by the push */
+void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t at_ns) {
+    seat->returned_at_ns = at_ns; /* published by the push */
     jzx__mpsc_push(&worker->returns, &seat->returned);
     jzx__parker_wake(&worker->parker);
 }

@@ -110,9 +110,9 @@ enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max
 void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller);
 void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker);
 
-/* A turn is over that outlived its worker: leaves it with the worker, which will take it back. The
- * calling thread does not touch its turn after that. */
-void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat);
+/* A turn is over, since that time, that outlived its worker: leaves it with the worker, which will
+ * take it back. The calling thread does not touch its turn after that. */
+void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t at_ns);
 
 /* The worker has taken that turn back: the thread of the seat is a spare from now on. */
 void jzx__crew_relieve(struct jzx__seat *seat);

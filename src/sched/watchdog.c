@@ -256,19 +256,19 @@ static bool is_same(const struct jzx__stall *a, const struct jzx__stall *b) {
 }
 
 /* Tells of the turn that goes on without its worker, unless it was reported before. It may be
- * another than the one that was seen: the thread went on until it left its bracket. Such a turn is
- * no stall yet, and is told of when it is taken back, if it has become one. */
+ * another than the one that was seen: the thread went on until it left its bracket. Such a turn,
+ * which began at that time or later, is no stall yet, and is told of when it is taken back, if it
+ * has become one. */
 static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
-                        struct jzx__seat *seat, const struct jzx__stall *seen) {
+                        struct jzx__seat *seat, const struct jzx__stall *seen, uint64_t began_ns) {
     uint64_t now = jzx__clock_now(&sched->clock);
-    uint64_t tick = tick_of(worker);
-    struct jzx__stall stall = stall_of(seat, now - tick);
+    struct jzx__stall stall = stall_of(seat, now - began_ns);
     /* relaxed: read by this thread, and by who gets the worker from it */
-    jzx__atomic_store_relaxed(&seat->lost_at_ns, tick);
+    jzx__atomic_store_relaxed(&seat->lost_at_ns, began_ns);
     jzx__touch(&seat->is_untold);
     if (claim_report(worker, REPORT_NONE)) {
         jzx__touch(&worker->reported);
-        if (worker->reported_ns == tick && is_same(&worker->reported, &stall)) {
+        if (worker->reported_ns == began_ns && is_same(&worker->reported, &stall)) {
             seat->is_untold = false;
             return;
         }
@@ -284,12 +284,28 @@ static void report_away(struct jzx__sched *sched, struct jzx__worker *worker,
     sched->ops.tell_stall(worker, &stall);
 }
 
-/* Tells of a turn that was a stall when it was seen, and ended before the worker was ours. */
+/* Tells of a turn that was a stall when it was seen, and ended while its worker was taken. */
 static void report_past(struct jzx__sched *sched, struct jzx__worker *worker,
                         const struct jzx__stall *seen, uint64_t elapsed_ns) {
+    struct jzx__stall stall = *seen;
+    stall.handed_over = true;
     jzx__counter_add(&worker->counters.stalls, 1);
-    sched->ops.tell_stall(worker, seen);
-    tell_end(worker, seen, elapsed_ns);
+    sched->ops.tell_stall(worker, &stall);
+    tell_end(worker, &stall, elapsed_ns);
+}
+
+/* Until when the turn took that was seen at the tick, or 0 if it goes on. The worker is ours. */
+static uint64_t end_of_seen(struct jzx__sched *sched, struct jzx__worker *worker,
+                            struct jzx__seat *seat, const struct jzx__stall *seen, uint64_t tick) {
+    if (tick_of(worker) != tick)
+        return tick_of(worker);
+    /* relaxed: the thread wrote it before it left */
+    if (jzx__atomic_load_relaxed(&seat->task) != NULL) {
+        struct jzx__stall now = stall_of(seat, 0);
+        if (is_same(&now, seen))
+            return 0;
+    }
+    return jzx__clock_now(&sched->clock); /* it ended without a tick, see look_at */
 }
 
 /* The worker was taken from the seat: what its thread does without it is told before anything else
@@ -297,13 +313,13 @@ static void report_past(struct jzx__sched *sched, struct jzx__worker *worker,
 static void hand_over(struct jzx__sched *sched, struct jzx__worker *worker, struct jzx__seat *seat,
                       struct jzx__thread *spare, const struct jzx__stall *seen, uint64_t tick,
                       bool is_news) {
-    uint64_t last_tick = tick_of(worker);
+    uint64_t end_ns = end_of_seen(sched, worker, seat, seen, tick);
     jzx__counter_add(&worker->counters.handovers, 1);
-    if (is_news && last_tick != tick)
-        report_past(sched, worker, seen, last_tick - tick);
+    if (is_news && end_ns != 0)
+        report_past(sched, worker, seen, end_ns - tick);
     /* relaxed: the thread wrote it before it left */
     if (jzx__atomic_load_relaxed(&seat->task) != NULL)
-        report_away(sched, worker, seat, seen);
+        report_away(sched, worker, seat, seen, end_ns != 0 ? end_ns : tick);
     else /* the turn was over when the thread left */
         end_report(worker, jzx__clock_now(&sched->clock));
     give(sched, spare, worker);

@@ -194,6 +194,17 @@ static void go_on_or_lose(void) {
     jzx__seat_leave(seat, 0);
 }
 
+/* A long message that ends the turn without a tick, the worker lost in it or after it. */
+static void end_or_lose(void) {
+    struct jzx__seat *seat = &workers.threads[0].seat;
+    workers.busy = 1;
+    if (jzx__seat_enter(seat) != NULL) {
+        jzx__atomic_store_relaxed(&seat->task, NULL);
+        workers.busy = 0;
+    }
+    jzx__seat_leave(seat, 0);
+}
+
 /* The turn is taken back, and one of task 0 begun. */
 static void begin_anew(void) {
     struct jzx__seat *seat = &workers.sched.crew.main.seat;
@@ -336,6 +347,14 @@ const struct model_scenario model_watchdog[] = {
      .about = "a worker is taken in the turn after the one that was seen: that is no stall",
      .setup = set_up_early,
      .threads = {go_on_or_lose, relieve_early},
+     .check = check_relieved_early,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_takes_late",
+     .about = "a worker is taken when the turn that was seen is over, without a tick",
+     .setup = set_up_early,
+     .threads = {end_or_lose, relieve_early},
      .check = check_relieved_early,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 4, .stale = 4},
