@@ -23,7 +23,8 @@ static void print_side(FILE *out, const struct measured *measured, const struct 
     double seconds = side->seconds.median;
     fprintf(out, "{\"bench\":\"%s\",\"peer\":\"%s\",\"workers\":%u,\"foreign_threads\":%u",
             bench->name, peer_of(setup), (unsigned)setup->workers, bench->foreign_threads);
-    fprintf(out, ",\"version\":\"%s\",\"commit\":\"%s\"", jzx_version(), commit_name());
+    if (setup->peer == NULL) /* theirs are in the head of the race */
+        fprintf(out, ",\"version\":\"%s\",\"commit\":\"%s\"", jzx_version(), commit_name());
     if (setup->cpu == ANY_CPU)
         fprintf(out, ",\"cpus\":%u", bench_cpus());
     if (setup->cpu == ANY_CPU && !setup->apart)

@@ -30,19 +30,22 @@ struct said {
     bool named_in_full[BENCH_COUNT];
 };
 
-__attribute__((noreturn)) static void wrong_use(const char *what, const char *value) {
-    fprintf(stderr, "jzx bench: %s '%s'\n", what, value);
-    fprintf(
-        stderr,
-        "usage: jzx bench [names] [--json] [--pairs N] [--cpu N] [--profile] [--small]\n"
-        "       jzx bench [names] --workers N[:M] [--held] [--balance adaptive|eager|none|all]\n"
-        "                 [--json] [--pairs N] [--profile] [--small]\n"
-        "       jzx bench [names] --peers[=all] [--workers N] [--json] [--pairs N] [--small]\n"
-        "any:   [--save FILE]  append what --json prints to a file\n"
-        "names:");
+static void print_usage(FILE *out) {
+    fputs("usage: jzx bench [names] [--json] [--pairs N] [--cpu N] [--profile] [--small]\n"
+          "       jzx bench [names] --workers N[:M] [--held] [--balance adaptive|eager|none|all]\n"
+          "                 [--json] [--pairs N] [--profile] [--small]\n"
+          "       jzx bench [names] --peers[=all] [--workers N] [--json] [--pairs N] [--small]\n"
+          "any:   [--save FILE]  append what --json prints to a file\n"
+          "names:",
+          out);
     for (size_t i = 0; i < BENCH_COUNT; i++)
-        fprintf(stderr, " %s", benches[i]->name);
-    fputs("\ngroups: what is before a '-', as scale; timers\n", stderr);
+        fprintf(out, " %s", benches[i]->name);
+    fputs("\ngroups: what is before a '-', as scale; timers\n", out);
+}
+
+__attribute__((noreturn)) static void wrong_use(const char *what, const char *value) {
+    print_usage(stderr);
+    fprintf(stderr, "jzx bench: %s '%s'\n", what, value);
     exit(2);
 }
 
@@ -213,6 +216,10 @@ static void take_value(struct said *said, const char *option, const char *value)
 /* Takes one option with its value, or a name, and returns where the next begins. */
 static char **take(struct said *said, char **args) {
     bool *flag = flag_of(said, args[0]);
+    if (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0) {
+        print_usage(stdout);
+        exit(0);
+    }
     if (strcmp(args[0], "--peers=all") == 0) {
         said->peers = said->options.every_peer = true;
     } else if (flag != NULL) {

@@ -183,8 +183,10 @@ const char *lead_name(enum lead lead) {
 
 /* ---- peers that are in no package ---- */
 
+#define RECORDED_ON "2026-11-15" /* as recorded.tsv says */
+
 void print_recorded(FILE *out, const struct bench *bench, uint32_t workers) {
-    const char *separator = "; recorded: ";
+    const char *separator = "; recorded on " RECORDED_ON ": ";
     char line[256];
     FILE *file = fopen(BENCH_RECORDED, "r");
     if (file == NULL)

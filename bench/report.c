@@ -46,6 +46,9 @@ const char *commit_name(void) {
 }
 
 const char *verdict_of(const struct measured *measured) {
+    struct limits limits = limits_of(measured);
+    if (limits.aim < 0 && limits.ratio < 0)
+        return "-"; /* nothing is asked */
     bool aim = keeps_aim(measured);
     bool ratio = keeps_ratio(measured);
     if (aim && ratio)
@@ -87,10 +90,8 @@ static void print_runs(FILE *out, const struct options *options) {
         fprintf(out, "CPU %d", options->cpu);
     else
         fprintf(out, "%u CPUs%s", bench_cpus(),
-                options->mode == MODE_PEERS
-                    ? ""
-                    : ", if a gain is asked for pinned, one worker on each in turn");
-    fprintf(out, ", cold, checked; %smedian [quartiles]\n",
+                options->mode == MODE_PEERS ? "" : ", pinned where a gain is asked for");
+    fprintf(out, ", checked; %smedian [quartiles], also of the ratios, pair by pair\n",
             options->small ? "small, so the figures mean nothing; " : "");
     if (options->mode == MODE_PEERS && !options->small)
         fprintf(out, "time      about %u min\n", 1 + (unsigned)(race_seconds(options) / 60));
