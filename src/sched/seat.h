@@ -51,7 +51,8 @@ struct jzx__seat {
     _Atomic(struct jzx__task *) task; /* whose turn it is, or NULL: likewise */
     struct jzx__mpsc_node returned;   /* link in a worker's returns, when a turn outlived it */
     _Atomic uint64_t lost_at_ns;      /* the last tick before the watchdog took its worker away in
-                                       * a turn that was not taken back yet, else 0. Decides */
+                                       * a turn that was not taken back yet (or when that was seen,
+                                       * if the turn began after that tick), else 0. Decides */
     bool is_untold;                   /* that turn was not reported: it had just begun. Written by
                                        * the watchdog, read by who gets the worker from it */
     struct jzx__seat *outer;          /* of the loop that runs around this one */

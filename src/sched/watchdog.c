@@ -473,7 +473,8 @@ void jzx__watchdog_stop(struct jzx__sched *sched) {
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat) {
     /* relaxed: written before this thread got the worker */
     uint64_t lost_at = jzx__atomic_load_relaxed(&seat->lost_at_ns);
-    uint64_t elapsed = seat->returned_at_ns - lost_at;
+    /* A turn that had just begun when it was noted may have been over. */
+    uint64_t elapsed = seat->returned_at_ns > lost_at ? seat->returned_at_ns - lost_at : 0;
     struct jzx__stall stall = stall_of(seat, elapsed);
     jzx__touch(&seat->is_untold);
     if (seat->is_untold && elapsed < me->sched->crew.stall_after_ns)

@@ -281,9 +281,11 @@ static struct jzx__task *pick_bound(struct jzx__worker *me) {
 }
 
 /* The order of ranks. Heavy tasks, and the oldest spawned one, have their share of the time
- * whatever else waits (W3, W7). */
+ * whatever else waits (W3, W7). A heavy one may be due again right after the last: while overdue
+ * tasks run, its time passes, too. */
 static struct jzx__task *pick_in_order(struct jzx__worker *me) {
-    struct jzx__task *task = heavy_is_due(me) ? pick_heavy(me) : NULL;
+    struct jzx__task *task = heavy_is_due(me) && !me->heavy_last ? pick_heavy(me) : NULL;
+    me->heavy_last = task != NULL;
     if (task == NULL && me->next_run == 1 && !(me->run_oldest && me->spawned.depth != 0))
         task = pick_urgent(me);
     if (task == NULL && !me->bound_last)
@@ -314,7 +316,7 @@ static bool is_contested(const struct jzx__worker *me) {
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         sources += queues[i]->depth != 0;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
-        sources += me->ranked[i].depth != 0;
+        sources += me->ranked[i].depth != 0 && (i != JZX__NORMAL || me->by_caller);
     return sources > 1;
 }
 
@@ -328,9 +330,11 @@ static int64_t add_lead(int64_t lead_ns, uint64_t took_ns, bool by_overdue) {
                                          : lead_ns;
 }
 
-/* W8: whose the time was since the last look. From here on the next turn is measured. */
+/* W8: whose the time was since the last look. From here on the next turn is measured, and its
+ * ticks come as if nothing were known of it: those of other turns were cut short. */
 static void account(struct jzx__worker *me) {
     measure_next(me);
+    me->tick_ramp = 1;
     me->lead_ns = add_lead(me->lead_ns, last_tick(me) - me->lead_at_ns, me->ran_overdue);
     me->lead_at_ns = last_tick(me);
 }
@@ -497,6 +501,17 @@ static void decide(struct jzx__worker *me, uint64_t now) {
         jzx__balance_tick(me, now);
 }
 
+/* Until the next tick: tick_every, or on the ramp up to it 1, 2, 4 and so on. */
+static uint32_t messages_to_tick(struct jzx__worker *me) {
+    uint32_t messages = me->tick_ramp;
+    if (messages == 0 || messages >= me->tick_every) {
+        me->tick_ramp = 0;
+        return me->tick_every;
+    }
+    me->tick_ramp *= 2;
+    return messages;
+}
+
 void jzx__worker_tick(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     uint64_t elapsed = now - last_tick(me);
@@ -511,11 +526,12 @@ void jzx__worker_tick(struct jzx__worker *me) {
     me->probe_left -= me->probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)
         weigh(me, task, now, elapsed);
-    if (!measured) /* a single message says nothing about the number between ticks */
+    if (!measured &&
+        me->tick_ramp == 0) /* few messages say little about the number between ticks */
         adapt_tick(me, elapsed);
     me->is_measured = me->probe_left != 0 || jzx__task_is_heavy(task);
     /* relaxed: see the field */
-    jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : me->tick_every);
+    jzx__atomic_store_relaxed(&me->tick_left, me->is_measured ? 1u : messages_to_tick(me));
     if (!measured || now - me->decided_at_ns >= JZX__TICK_NS)
         decide(me, now);
     me->crossed_in_tick = 0;

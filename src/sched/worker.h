@@ -228,6 +228,7 @@ struct jzx__worker {
     bool overdue;            /* W8: some queue is */
     bool in_spell;           /* W8: its tasks go first */
     bool ran_overdue;        /* W8: the last task came from the queue that was it for longest */
+    bool heavy_last;         /* W7: the last one in order was heavy because that was due */
     bool is_measured;        /* the next tick comes one message after the last */
     bool by_caller;          /* driven by the thread that called run, or by a test */
     uint64_t woken_served;   /* woken tasks run so far */
@@ -247,10 +248,11 @@ struct jzx__worker {
     uint64_t lead_at_ns;     /* W8: when that was */
     struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
-    uint32_t probe_left;                /* messages still to be measured singly */
-    uint32_t sample_left;               /* ticks until the next sample */
-    uint32_t crossed_in_tick;           /* sends to other workers since the last tick */
-    uint32_t wakes_in_tick;             /* workers woken since then */
+    uint32_t tick_ramp;   /* W8: messages to the next tick but one in a new turn; 0: tick_every */
+    uint32_t probe_left;  /* messages still to be measured singly */
+    uint32_t sample_left; /* ticks until the next sample */
+    uint32_t crossed_in_tick; /* sends to other workers since the last tick */
+    uint32_t wakes_in_tick;   /* workers woken since then */
     uint32_t index;
     struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
     struct jzx__runq heavy;

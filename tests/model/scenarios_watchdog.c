@@ -205,6 +205,21 @@ static void end_or_lose(void) {
     jzx__seat_leave(seat, 0);
 }
 
+/* The same, and a short message of another tag begins, which is over at once. */
+static void end_and_lose(void) {
+    struct jzx__seat *seat = &workers.threads[0].seat;
+    workers.busy = 1;
+    if (jzx__seat_enter(seat) != NULL) {
+        jzx__atomic_store_relaxed(&seat->tag, 2u);
+        jzx__seat_leave(seat, 0);
+        if (jzx__seat_enter(seat) != NULL) {
+            jzx__atomic_store_relaxed(&seat->task, NULL);
+            workers.busy = 0;
+        }
+    }
+    jzx__seat_leave(seat, 0);
+}
+
 /* The turn is taken back, and one of task 0 begun. */
 static void begin_anew(void) {
     struct jzx__seat *seat = &workers.sched.crew.main.seat;
@@ -273,7 +288,7 @@ static bool take_back_late(void) {
     struct jzx__seat *seat = &workers.threads[0].seat;
     bool is_taken = jzx__atomic_load_relaxed(&seat->worker) == NULL;
     MODEL_ASSERT(is_taken || workers.busy == 0);
-    seat->returned_at_ns = jzx__clock_now(&workers.sched.clock);
+    seat->returned_at_ns = jzx__clock_now(&workers.sched.clock) - 1; /* before it was noted */
     jzx__clock_advance(&workers.sched.clock, 100);
     if (workers.busy != 0)
         jzx__crew_end_stall(workers.sched.workers[0], seat);
@@ -355,6 +370,14 @@ const struct model_scenario model_watchdog[] = {
      .about = "a worker is taken when the turn that was seen is over, without a tick",
      .setup = set_up_early,
      .threads = {end_or_lose, relieve_early},
+     .check = check_relieved_early,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_takes_next",
+     .about = "the same, and the next turn has begun: that is no stall",
+     .setup = set_up_early,
+     .threads = {end_and_lose, relieve_early},
      .check = check_relieved_early,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 4, .stale = 4},

@@ -9,8 +9,10 @@
 
 /* Many tasks, always ready, and a critical one that comes now and then. */
 static struct {
-    uint64_t costs_ns[2]; /* of the messages in a turn of one that waits; 0: it has one */
-    uint64_t critical_ns; /* of a turn of the critical one */
+    uint64_t costs_ns[2]; /* of the first message in a turn of one that waits, and of the others */
+    uint32_t messages;    /* in such a turn, if it is not ended before */
+    uint64_t critical_ns; /* of a message of the critical one */
+    uint32_t criticals;   /* in its turn */
     uint64_t gap_ns;      /* until it comes again, */
     uint64_t period_ns;   /* or when, if this is not 0 */
     uint64_t comes_at_ns;
@@ -34,13 +36,13 @@ static void run_load(struct jzx__task *task) {
     load.longest_ns[i] = waited > load.longest_ns[i] ? waited : load.longest_ns[i];
     jzx__atomic_store_relaxed(&rig.seat.task, task);
     if (i == CRITICAL) {
-        take_time(load.critical_ns);
+        for (uint32_t k = 0; k < load.criticals && !rig_turn_is_over(); k++)
+            take_time(load.critical_ns);
         load.comes_at_ns = load.period_ns == 0 ? now() + load.gap_ns
                                                : (now() / load.period_ns + 1) * load.period_ns;
     } else {
-        take_time(load.costs_ns[0]);
-        if (load.costs_ns[1] != 0)
-            take_time(load.costs_ns[1]);
+        for (uint32_t k = 0; k < load.messages && !rig_turn_is_over(); k++)
+            take_time(load.costs_ns[k != 0]);
         jzx__worker_requeue_any(rig_worker(), task);
     }
     load.since_ns[i] = now();
@@ -97,7 +99,7 @@ static const struct {
 JZX_TEST(tasks_that_wait_keep_the_bound_beside_one_that_leaves_them_moments, "E6") {
     static const enum jzx__rank ranks[] = {JZX__NORMAL, JZX__LOW};
     load.costs_ns[0] = 1000;
-    load.costs_ns[1] = 0;
+    load.messages = load.criticals = 1;
     for (size_t i = 0; i < sizeof visits / sizeof visits[0]; i++) {
         for (size_t k = 0; k < 2; k++) {
             load.critical_ns = visits[i].critical_ns;
@@ -117,6 +119,8 @@ JZX_TEST(a_critical_task_waits_for_one_long_turn_of_several_messages_at_most, "E
         load.costs_ns[0] = firsts_ns[i];
         load.costs_ns[1] = 4900000;
         load.critical_ns = 1000;
+        load.messages = 2;
+        load.criticals = 1;
         load.period_ns = 0;
         for (load.gap_ns = 1000000; load.gap_ns <= 6000000; load.gap_ns += 1000000) {
             load_run(JZX__NORMAL, 3000000000);
@@ -124,4 +128,65 @@ JZX_TEST(a_critical_task_waits_for_one_long_turn_of_several_messages_at_most, "E
             JZX_EXPECT(load.longest_ns[CRITICAL] <= turn_ns + JZX__TICK_NS);
         }
     }
+}
+
+/* Ticks that many short messages of the critical one have put far apart do not let the turns of the
+ * others grow long (W4). */
+JZX_TEST(turns_of_overdue_tasks_end_in_time_beside_many_short_messages, "E6") {
+    static const uint64_t costs_ns[][2] = {{10000, 10000}, {1000, 1000000}};
+    load.messages = load.criticals = 127;
+    load.critical_ns = 40;
+    load.gap_ns = load.period_ns = 0;
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(load.costs_ns, costs_ns[i], sizeof load.costs_ns);
+        load_run(JZX__NORMAL, 3000000000);
+        uint64_t turn_ns = JZX__TURN_NS + 2 * load.costs_ns[1];
+        JZX_EXPECT(load.longest_ns[CRITICAL] <= turn_ns + JZX__TICK_NS);
+    }
+}
+
+#define HEAVY 0u /* these two are not among those that wait */
+#define SPAWNED 1u
+#define HEAVY_NS 20000000u
+#define LOW_NS 1000000u
+
+static void run_beside_heavy(struct jzx__task *task) {
+    size_t i = (size_t)(task - rig.tasks);
+    uint64_t waited = now() - load.since_ns[i];
+    load.longest_ns[i] = waited > load.longest_ns[i] ? waited : load.longest_ns[i];
+    jzx__atomic_store_relaxed(&rig.seat.task, task);
+    take_time(i == HEAVY ? HEAVY_NS : i == SPAWNED || i == CRITICAL ? 1000 : LOW_NS);
+    if (i != SPAWNED)
+        jzx__worker_requeue_any(rig_worker(), task);
+    load.since_ns[i] = now();
+}
+
+/* A heavy turn as long as what overdue ones may have after it is due again whenever they have had
+ * it: it must not have all that they leave. */
+JZX_TEST(a_spawned_task_runs_beside_a_heavy_one_and_overdue_ones, "E6") {
+    rig_open_with(2);
+    rig.on_turn = run_beside_heavy;
+    memset(load.longest_ns, 0, sizeof load.longest_ns);
+    set_rank(&rig.tasks[CRITICAL], JZX__CRITICAL);
+    rig.tasks[HEAVY].heat = JZX__HEAVY;
+    jzx__task_set_rest(&rig.tasks[HEAVY], JZX__ASIDE);
+    for (uint32_t i = 0; i < RIG_TASK_COUNT; i++) {
+        load.since_ns[i] = now();
+        if (i != SPAWNED && i != HEAVY && i != CRITICAL)
+            set_rank(&rig.tasks[i], JZX__LOW);
+        if (i != SPAWNED && (i < 200 || i == CRITICAL))
+            jzx__worker_requeue_any(rig_worker(), &rig.tasks[i]);
+    }
+    for (uint32_t turns = 0; turns < 20000; turns++) {
+        if (rig.tasks[SPAWNED].place == JZX__IDLE) {
+            load.since_ns[SPAWNED] = now();
+            rig.tasks[SPAWNED].place = JZX__NEW;
+            jzx__worker_ready(rig_worker(), &rig.tasks[SPAWNED]);
+        }
+        rig.turns = 0;
+        rig_run(1);
+    }
+    uint64_t spell_ns = (uint64_t)JZX__LEAD_MAX_NS + LOW_NS;
+    JZX_EXPECT(load.longest_ns[SPAWNED] <= JZX__OLDEST_NS + 2 * HEAVY_NS + spell_ns);
+    rig_close();
 }
