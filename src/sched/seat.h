@@ -58,8 +58,7 @@ struct jzx__seat {
     struct jzx__seat *outer;          /* of the loop that runs around this one */
     void *cleanup; /* the layer above's: the turn of the cleanup that runs, or NULL */
     _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
-    uint64_t
-        returned_at_ns; /* when the turn that lost its worker was over; written by its thread */
+    uint64_t returned_at_ns; /* when a turn that had lost the worker was over; its thread's */
 };
 
 /* What a thread has that has no seat: inside for ever and without a worker, so that the short paths

@@ -526,8 +526,8 @@ void jzx__worker_tick(struct jzx__worker *me) {
     me->probe_left -= me->probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)
         weigh(me, task, now, elapsed);
-    if (!measured &&
-        me->tick_ramp == 0) /* few messages say little about the number between ticks */
+    /* Few messages say little about the number between ticks. */
+    if (!measured && me->tick_ramp == 0)
         adapt_tick(me, elapsed);
     me->is_measured = me->probe_left != 0 || jzx__task_is_heavy(task);
     /* relaxed: see the field */

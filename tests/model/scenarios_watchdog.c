@@ -179,12 +179,12 @@ static void fall_asleep(void) {
     jzx__parker_announce(&workers.sched.workers[0]->parker, JZX__SLEEPS_ON_FUTEX);
 }
 
-/* Two long messages, the worker lost in the first, in the second, or after both. */
-static void go_on_or_lose(void) {
+/* A long message and another, the worker lost in the first, in the second, or after both. */
+static void go_on_or_lose_by(void (*begin_next)(void)) {
     struct jzx__seat *seat = &workers.threads[0].seat;
     workers.busy = 1;
     if (jzx__seat_enter(seat) != NULL) {
-        tick_at(40);
+        begin_next();
         jzx__seat_leave(seat, 0);
         if (jzx__seat_enter(seat) != NULL) {
             jzx__atomic_store_relaxed(&seat->task, NULL);
@@ -192,6 +192,23 @@ static void go_on_or_lose(void) {
         }
     }
     jzx__seat_leave(seat, 0);
+}
+
+static void tick_at_40(void) {
+    tick_at(40);
+}
+
+static void begin_without_tick(void) {
+    jzx__atomic_store_relaxed(&workers.threads[0].seat.tag, 2u);
+}
+
+static void go_on_or_lose(void) {
+    go_on_or_lose_by(tick_at_40);
+}
+
+/* The second has another tag, and no tick is between them. */
+static void go_on_unseen_or_lose(void) {
+    go_on_or_lose_by(begin_without_tick);
 }
 
 /* A long message that ends the turn without a tick, the worker lost in it or after it. */
@@ -201,21 +218,6 @@ static void end_or_lose(void) {
     if (jzx__seat_enter(seat) != NULL) {
         jzx__atomic_store_relaxed(&seat->task, NULL);
         workers.busy = 0;
-    }
-    jzx__seat_leave(seat, 0);
-}
-
-/* The same, and a short message of another tag begins, which is over at once. */
-static void end_and_lose(void) {
-    struct jzx__seat *seat = &workers.threads[0].seat;
-    workers.busy = 1;
-    if (jzx__seat_enter(seat) != NULL) {
-        jzx__atomic_store_relaxed(&seat->tag, 2u);
-        jzx__seat_leave(seat, 0);
-        if (jzx__seat_enter(seat) != NULL) {
-            jzx__atomic_store_relaxed(&seat->task, NULL);
-            workers.busy = 0;
-        }
     }
     jzx__seat_leave(seat, 0);
 }
@@ -377,7 +379,7 @@ const struct model_scenario model_watchdog[] = {
     {.name = "watchdog_takes_next",
      .about = "the same, and the next turn has begun: that is no stall",
      .setup = set_up_early,
-     .threads = {end_and_lose, relieve_early},
+     .threads = {go_on_unseen_or_lose, relieve_early},
      .check = check_relieved_early,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 4, .stale = 4},

@@ -19,6 +19,7 @@ static struct {
     uint64_t ended_at_ns; /* all of it */
     uint64_t since_ns[RIG_TASK_COUNT];
     uint64_t longest_ns[RIG_TASK_COUNT]; /* that it waited */
+    uint32_t runs[RIG_TASK_COUNT];
 } load;
 
 static uint64_t now(void) {
@@ -30,11 +31,18 @@ static void take_time(uint64_t cost_ns) {
     jzx__worker_count_message(rig_worker());
 }
 
-static void run_load(struct jzx__task *task) {
+/* Notes how long the task has waited, and returns its number. */
+static size_t begin_turn(struct jzx__task *task) {
     size_t i = (size_t)(task - rig.tasks);
     uint64_t waited = now() - load.since_ns[i];
     load.longest_ns[i] = waited > load.longest_ns[i] ? waited : load.longest_ns[i];
+    load.runs[i]++;
     jzx__atomic_store_relaxed(&rig.seat.task, task);
+    return i;
+}
+
+static void run_load(struct jzx__task *task) {
+    size_t i = begin_turn(task);
     if (i == CRITICAL) {
         for (uint32_t k = 0; k < load.criticals && !rig_turn_is_over(); k++)
             take_time(load.critical_ns);
@@ -58,6 +66,7 @@ static void load_run(enum jzx__rank rank, uint64_t for_ns) {
     rig_open_with(1);
     rig.on_turn = run_load;
     memset(load.longest_ns, 0, sizeof load.longest_ns);
+    memset(load.runs, 0, sizeof load.runs);
     load.comes_at_ns = 0;
     set_rank(&rig.tasks[CRITICAL], JZX__CRITICAL);
     for (uint32_t i = 0; i < WAITING; i++) {
@@ -125,6 +134,7 @@ JZX_TEST(a_critical_task_waits_for_one_long_turn_of_several_messages_at_most, "E
         for (load.gap_ns = 1000000; load.gap_ns <= 6000000; load.gap_ns += 1000000) {
             load_run(JZX__NORMAL, 3000000000);
             uint64_t turn_ns = load.costs_ns[0] + load.costs_ns[1];
+            JZX_EXPECT(load.runs[CRITICAL] > 100);
             JZX_EXPECT(load.longest_ns[CRITICAL] <= turn_ns + JZX__TICK_NS);
         }
     }
@@ -141,6 +151,7 @@ JZX_TEST(turns_of_overdue_tasks_end_in_time_beside_many_short_messages, "E6") {
         memcpy(load.costs_ns, costs_ns[i], sizeof load.costs_ns);
         load_run(JZX__NORMAL, 3000000000);
         uint64_t turn_ns = JZX__TURN_NS + 2 * load.costs_ns[1];
+        JZX_EXPECT(load.runs[CRITICAL] > 100);
         JZX_EXPECT(load.longest_ns[CRITICAL] <= turn_ns + JZX__TICK_NS);
     }
 }
@@ -151,10 +162,7 @@ JZX_TEST(turns_of_overdue_tasks_end_in_time_beside_many_short_messages, "E6") {
 #define LOW_NS 1000000u
 
 static void run_beside_heavy(struct jzx__task *task) {
-    size_t i = (size_t)(task - rig.tasks);
-    uint64_t waited = now() - load.since_ns[i];
-    load.longest_ns[i] = waited > load.longest_ns[i] ? waited : load.longest_ns[i];
-    jzx__atomic_store_relaxed(&rig.seat.task, task);
+    size_t i = begin_turn(task);
     take_time(i == HEAVY ? HEAVY_NS : i == SPAWNED || i == CRITICAL ? 1000 : LOW_NS);
     if (i != SPAWNED)
         jzx__worker_requeue_any(rig_worker(), task);
@@ -167,6 +175,7 @@ JZX_TEST(a_spawned_task_runs_beside_a_heavy_one_and_overdue_ones, "E6") {
     rig_open_with(2);
     rig.on_turn = run_beside_heavy;
     memset(load.longest_ns, 0, sizeof load.longest_ns);
+    memset(load.runs, 0, sizeof load.runs);
     set_rank(&rig.tasks[CRITICAL], JZX__CRITICAL);
     rig.tasks[HEAVY].heat = JZX__HEAVY;
     jzx__task_set_rest(&rig.tasks[HEAVY], JZX__ASIDE);
@@ -187,6 +196,7 @@ JZX_TEST(a_spawned_task_runs_beside_a_heavy_one_and_overdue_ones, "E6") {
         rig_run(1);
     }
     uint64_t spell_ns = (uint64_t)JZX__LEAD_MAX_NS + LOW_NS;
+    JZX_EXPECT(load.runs[SPAWNED] > 100);
     JZX_EXPECT(load.longest_ns[SPAWNED] <= JZX__OLDEST_NS + 2 * HEAVY_NS + spell_ns);
     rig_close();
 }
