@@ -64,7 +64,7 @@ const struct bench bench_timer_cancel = {
     .size = 2000000,
     .payload = 8,
     .floor_row = "timer-cancel",
-    .aim = 40,
+    .aim = -1, /* the limit is to be ahead of libuv, Go and Tokio: race.c */
 };
 
 /* ---- timer-fire: BENCH_BATCH are set, then a message to itself ---- */

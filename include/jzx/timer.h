@@ -44,9 +44,8 @@ typedef enum jzx_repeat {
 JZX_BEGIN_C
 
 /* Sends a copy of len bytes, as jzx_send does, after delay_ns; 0 means at the next millisecond,
- * a delay beyond the end of time (JZX_NEVER) never. The delay counts from the call; that of the
- * fifth and later timers that an actor sets for itself in one message may count from a later
- * moment, up to the end of that message. The timer's id goes to *timer unless that is NULL.
+ * a delay beyond the end of time (JZX_NEVER) never. The delay counts from the call. The timer's id
+ * goes to *timer unless that is NULL.
  * JZX_ERR_INVALID_ARG as jzx_send, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED,
  * JZX_ERR_NO_MEMORY: then there is no timer. */
 JZX_API jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,

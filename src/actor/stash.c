@@ -77,7 +77,7 @@ static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
     cold->stash_count++;
     turn->current = NULL;
     if (me != NULL)
-        jzx__timers_put_back(me);
+        me->pass_handled--; /* the books: it waits again */
     else
         turn->has_stashed = true; /* as the worker will see */
     return JZX_OK;

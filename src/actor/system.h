@@ -7,7 +7,6 @@
 #include "actor/groups.h"
 #include "actor/registry.h"
 #include "actor/table.h"
-#include "actor/timer_guess.h"
 #include "actor/timer_pool.h"
 #include "base/pace.h"
 #include "observe/observer.h"
@@ -23,7 +22,6 @@ struct jzx__timers {
     struct jzx__pace pace;
     struct jzx__node *deferred; /* H4 of timer.h */
     uint64_t set_at;            /* jzx__timer_set_at */
-    struct jzx__timer_guess guess;
 };
 
 /* What the actor layer keeps per worker. */

@@ -89,7 +89,7 @@ void jzx__timers_deinit(struct jzx__worker *worker) {
     jzx__wheel_deinit(&jzx__timers_of(worker)->wheel);
 }
 
-/* Before the first of an idle wheel is set it catches up with the time. Of guesses none is left. */
+/* Before the first entry of an idle wheel is set, the wheel catches up with the time. */
 static void catch_up(struct jzx__worker *me) {
     struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
     if (wheel->count != 0)
@@ -104,7 +104,6 @@ static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t
     struct jzx__wheel *wheel = &jzx__timers_of(me)->wheel;
     if (JZX_UNLIKELY(!jzx__wheel_set(wheel, entry, tick))) {
         jzx__wheel_remove(wheel, entry);
-        jzx__timers_settle(me);
         jzx__wheel_catch_up(wheel, now_of(me) / JZX__TIMER_TICK_NS);
         jzx__wheel_set(wheel, entry, tick);
     }
@@ -118,7 +117,6 @@ static void arm(struct jzx__worker *me, struct jzx__wheel_entry *entry, uint64_t
 static bool set_here(struct jzx__worker *me, struct jzx__timer *timer, enum jzx__timer_phase from,
                      uint64_t tick) {
     jzx__timer_to_wait(timer);
-    jzx__timers_settle(me);
     if (!change_phase(timer, from, jzx__timer_set_at(me)))
         return false;
     arm(me, &timer->wait.entry, tick);
@@ -660,7 +658,6 @@ void jzx__timers_run(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     uint64_t tick = now_of(me) / JZX__TIMER_TICK_NS;
     bool more = true;
-    jzx__timers_settle(me);
     jzx__timers_take_mail(me);
     for (uint32_t i = 0; i < FIRE_MAX / FIRE_BATCH && more; i++)
         more = fire_some(me, tick);

@@ -206,24 +206,11 @@ static inline struct jzx__timer_cache *jzx__timer_cache_of(struct jzx__worker *m
     return me == NULL ? NULL : &jzx__timers_of(me)->cache;
 }
 
-/* A2 of timer_guess.h. */
-static inline void jzx__timers_settle(struct jzx__worker *me) {
-    if (JZX_UNLIKELY(jzx__timer_guess_is_open(&jzx__timers_of(me)->guess)))
-        jzx__timer_guess_settle(me);
-}
-
-/* A message in hand waits again. The next one has its number, but not its looks at the clock. */
-static inline void jzx__timers_put_back(struct jzx__worker *me) {
-    me->pass_handled--;
-    jzx__timers_of(me)->guess.looks = 0;
-}
-
 /* The time from which the delay of a timer counts that is going to be set: never behind the clock.
  */
 static inline uint64_t jzx__timer_now(struct jzx_loop *loop, struct jzx__worker *me) {
     if (me == NULL)
         return jzx__clock_now(&loop->sched.clock);
-    jzx__timers_settle(me);
     return jzx__pace_now(&jzx__timers_of(me)->pace, &loop->sched.clock);
 }
 

@@ -39,8 +39,8 @@ JZX_INLINE struct jzx__actor *jzx__timer_my_actor(const struct jzx_loop *loop,
 }
 
 /* False if it is not the common case: then nothing has happened. The spec is valid, of a one-shot
- * without a key and with JZX__TIMER_INLINE bytes at most. now is what its delay counts from: not
- * behind the clock, or a guess (timer_guess.h), or guesses are settled. */
+ * without a key and with JZX__TIMER_INLINE bytes at most. now is what its delay counts from: never
+ * behind the clock. */
 JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *me,
                                     struct jzx__task *current, uint64_t now,
                                     const struct jzx__timer_spec *spec, jzx_timer_id *id) {

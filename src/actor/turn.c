@@ -222,7 +222,6 @@ static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *ac
  * after each call to user code, which may have made one. */
 static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, bool has_run) {
     struct jzx__actor *actor = jzx__turn_actor(turn);
-    jzx__timers_settle(me);
     if ((actor->task.care & JZX__CARE_MOVE) && moves_away(me, actor, has_run))
         return ENDED;
     jzx__actor_announce(turn->ctx.loop, actor);
@@ -242,7 +241,6 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
             enum fate fate = start(me, turn);
             if (fate != GOES_ON)
                 return fate;
-            jzx__timers_settle(me);
             continue;
         }
         if (actor->task.care & JZX__CARE_HEAD)
@@ -387,7 +385,6 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn *turn = (void *)seat->turn;
     jmp_buf jump;
-    jzx__timers_settle(me); /* another thread may have had the worker */
     memset(turn, 0, offsetof(struct jzx__turn, exit_text));
     turn->ctx.loop = jzx__loop_of(me);
     turn->seat = seat;
@@ -445,11 +442,10 @@ void jzx_check_failed(jzx_context *ctx, const char *condition, const char *file,
 
 static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__task *task = &jzx__turn_actor(turn)->task;
-    jzx__timers_settle(me);
     if (turn->become_to != NULL)
         task->entry = (void (*)(void))turn->become_to;
     if (turn->has_stashed)
-        jzx__timers_put_back(me);
+        me->pass_handled--; /* the books: it waits again */
     jzx__timers_take_back(me, jzx__turn_actor(turn));
     jzx__timers_launch_requested(me, turn);
     if (turn->unreleased != NULL)

@@ -50,7 +50,7 @@ static JZX_COLD jzx_err send_any(jzx_loop *loop, jzx_actor_id to, jzx_actor_id f
     return set_any(loop, &spec, timer);
 }
 
-/* It may be the common case, but for the time. */
+/* The common case, but the time cannot be counted: it takes a look at the clock. */
 static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
                                      const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
                                      jzx_timer_id *timer) {
@@ -63,39 +63,6 @@ static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_
     return set ? JZX_OK : set_any(loop, &spec, timer);
 }
 
-/* The time for the next timer to that actor, if it is to be had cheaply, else 0. */
-JZX_INLINE uint64_t cheap_time(const struct jzx__timers *timers, jzx_actor_id to) {
-    if (timers->guess.by == to)
-        return timers->guess.ns;
-    return JZX_UNLIKELY(jzx__timer_guess_is_open(&timers->guess)) ? 0
-                                                                  : jzx__pace_count(&timers->pace);
-}
-
-/* How long after its time it fires. */
-JZX_INLINE uint32_t slack_ns(uint64_t due_ns) {
-    uint64_t tick = (due_ns + JZX__TIMER_TICK_NS - 1) / JZX__TIMER_TICK_NS;
-    return (uint32_t)(tick * JZX__TIMER_TICK_NS - due_ns);
-}
-
-/* jzx__timer_set_easy with that time, and what it says about the time of the next one. */
-JZX_INLINE bool set_in_row(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__task *current,
-                           uint64_t now, const struct jzx__timer_spec *spec, jzx_timer_id *id) {
-    struct jzx__timer_guess *guess = &jzx__timers_of(me)->guess;
-    jzx_timer_id made;
-    if (!jzx__timer_set_easy(loop, me, current, now, spec, &made))
-        return false;
-    if (id != NULL)
-        *id = made;
-    if (guess->by == spec->to) {
-        jzx__timer_guess_note(guess, made, slack_ns(now + spec->delay_ns));
-    } else if (current != NULL && jzx__actor_id(jzx__actor_of(current)) == spec->to &&
-               jzx__timer_guess_looked(guess, jzx__worker_handled(me))) {
-        jzx__timer_guess_begin(guess, spec->to, now);
-        current->care |= JZX__CARE_HEAD; /* to settle it before the next message */
-    }
-    return true;
-}
-
 /* As jzx_send: the common case decides everything before it changes anything. */
 jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                        size_t len, uint32_t tag, uint64_t delay_ns, jzx_timer_id *timer) {
@@ -106,8 +73,8 @@ jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const
         return send_any(loop, to, from, data, len, tag, delay_ns, timer);
     const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     struct jzx__worker *me = jzx__seat_enter(seat);
-    uint64_t now = JZX_LIKELY(is_of(me, loop)) ? cheap_time(jzx__timers_of(me), to) : 0;
-    bool set = now != 0 && set_in_row(loop, me, jzx__seat_task(seat), now, &spec, timer);
+    uint64_t now = JZX_LIKELY(is_of(me, loop)) ? jzx__pace_count(&jzx__timers_of(me)->pace) : 0;
+    bool set = now != 0 && jzx__timer_set_easy(loop, me, jzx__seat_task(seat), now, &spec, timer);
     jzx__seat_leave(seat, 0);
     if (JZX_LIKELY(set))
         return JZX_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many timers that one message sets, on the real clock: from the fifth on they count from a guess
- * of the time (src/actor/timer_guess.h), if the machine counts cycles steadily. None may be early,
- * however long that message takes. */
+/* Many timers that one message sets, on the real clock, which is counted in cycles if the machine
+ * counts those steadily (src/base/pace.h). None may be early, however long that message takes. */
 #include "timing.h"
 
 #include <errno.h>
@@ -116,8 +115,8 @@ static uint64_t fired(jzx_loop *loop) {
     return fixture_stats(loop).timers_fired;
 }
 
-#define EARLY 8u /* timers that are set at once, and half of them after a look each */
-#define LATE 4u  /* those that are set 5 ms later, by a guess */
+#define EARLY 8u /* timers that are set at once */
+#define LATE 4u  /* those that are set 5 ms later */
 
 /* Sets timers of 40 ms; then waits for an actor that runs only when a spare thread drives the
  * worker. */
@@ -156,7 +155,7 @@ static jzx_behavior_result poll_fired(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(a_guess_of_the_time_is_settled_by_who_takes_the_worker_over, "E51") {
+JZX_TEST(timers_of_a_turn_that_outlives_its_worker_are_not_early, "E51") {
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(15)));
     assert_non_null(loop);
     memset(&staller, 0, sizeof staller);

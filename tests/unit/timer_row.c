@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers that are set in a row by a guess of the time, on a clock that only the test moves: in
- * order, never early, and not later than the end of the message says. tests/api/timer_row.c does it
- * on the real clock. */
+/* Timers that one message sets in a row, on a clock that only the test moves: each counts from its
+ * own call, and those of one tick come in order. tests/api/timer_row.c does it on the real clock.
+ */
 #include "actor/timer.h"
 
 #include "fixture.h"
@@ -26,8 +26,6 @@ static struct {
     struct arrival arrivals[ARRIVALS_MAX];
     uint32_t count;
     void (*act)(jzx_context *ctx);
-    const jzx_message *in_hand;
-    bool ends; /* the actor whose message it is */
 } world;
 
 static struct jzx__timers *timers(void) {
@@ -50,15 +48,12 @@ static jzx_timer_id set(jzx_context *ctx, uint32_t tag, uint64_t delay_ns) {
 }
 
 static jzx_behavior_result act(jzx_context *ctx, const jzx_message *msg) {
-    world.in_hand = msg;
     if (msg->tag >= GO)
         world.act(ctx);
     else if (JZX_EXPECT(world.count < ARRIVALS_MAX))
         world.arrivals[world.count++] =
             (struct arrival){.tag = msg->tag, .at_ns = jzx_loop_now(ctx->loop)};
-    bool ends = world.ends;
-    world.ends = false;
-    return ends ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+    return JZX_BEHAVIOR_OK;
 }
 
 static jzx_actor_id open_world(void) {
@@ -78,7 +73,6 @@ static void have_done(jzx_actor_id id, void (*what)(jzx_context *ctx)) {
     world.act = what;
     fixture_send(world.loop, id, GO);
     step();
-    JZX_EXPECT(!jzx__timer_guess_is_open(&timers()->guess));
 }
 
 /* Tick by tick. */
@@ -105,8 +99,7 @@ static void expect_in_order(uint32_t count) {
 
 #define MANY 150u
 
-/* Over the end of a tick; the list grows meanwhile, and the cache of records is empty now and then:
- * each of these ends a row. */
+/* Over the end of a tick; the list grows meanwhile, and the cache of records is empty at times. */
 static void set_many(jzx_context *ctx) {
     pass_ns(JZX_US(900));
     for (uint32_t i = 0; i < MANY; i++) {
@@ -123,7 +116,7 @@ JZX_TEST(timers_of_one_delay_come_in_the_order_in_which_a_message_has_set_them, 
     close_world();
 }
 
-/* Every other way to set one, between those that are set by a guess. */
+/* Every other way to set one, in between. */
 static void set_of_all_kinds(jzx_context *ctx) {
     char data[40] = "";
     pass_ns(JZX_US(900));
@@ -150,111 +143,43 @@ JZX_TEST(timers_of_other_kinds_keep_their_place_among_them, "E51", "X15") {
 
 /* ---- time ---- */
 
-static bool guessed;
-
-/* Five have a look each; the first, on a wheel without timers, is not counted. Then one that fires
- * 20 us after its time and one that does 700 us after, and a while to go. */
-static void set_two_by_a_guess(jzx_context *ctx) {
-    for (uint32_t i = 0; i < 5; i++)
-        set(ctx, 9, JZX_MS(50));
-    guessed = timers()->guess.by == ctx->self;
-    set(ctx, 0, JZX_MS(3) - JZX_US(20));
-    set(ctx, 1, JZX_MS(3) - JZX_US(700));
-    JZX_EXPECT_EQ(timers()->guess.count, 2);
-    pass_ns(JZX_US(60));
-}
-
-JZX_TEST(only_those_are_later_whose_time_would_be, "E51") {
-    jzx_actor_id id = open_world();
-    have_done(id, set_two_by_a_guess);
-    JZX_EXPECT(guessed);
-    pass_ticks(10);
-    JZX_EXPECT_EQ(world.count, 2);
-    JZX_EXPECT_EQ(world.arrivals[0].tag, 1);
-    JZX_EXPECT_EQ(world.arrivals[0].at_ns, START_NS + JZX_MS(3));
-    JZX_EXPECT_EQ(world.arrivals[1].tag, 0);
-    JZX_EXPECT_EQ(world.arrivals[1].at_ns, START_NS + JZX_MS(4));
-    close_world();
-}
-
-/* Far beyond its delay. */
+/* One after another, and far beyond the delay of the first. */
 static void set_and_dawdle(jzx_context *ctx) {
     for (uint32_t i = 0; i < 12; i++) {
         set(ctx, i, JZX_MS(3));
-        if (i == 8)
-            pass_ns(JZX_SECOND(5));
+        pass_ns(i == 8 ? JZX_SECOND(5) : JZX_MS(1));
     }
-    guessed = timers()->guess.count != 0;
 }
 
-JZX_TEST(what_a_long_message_has_set_counts_from_its_end_at_the_latest, "E51") {
+JZX_TEST(each_timer_counts_from_its_call_however_long_the_message_takes, "E51") {
     jzx_actor_id id = open_world();
     have_done(id, set_and_dawdle);
-    JZX_EXPECT(guessed);
+    uint64_t end_ns = START_NS + JZX_SECOND(5) + JZX_MS(11);
     pass_ticks(4);
     expect_in_order(12);
-    for (uint32_t i = 8; i < 12; i++)
-        JZX_EXPECT_EQ(world.arrivals[i].at_ns, START_NS + JZX_SECOND(5) + JZX_MS(3));
-    close_world();
-}
-
-/* ---- whose they are ---- */
-
-static jzx_actor_id heir;
-
-/* The one ends with a guess of 10 us ago; the other, in the same pass, sets a timer that is due at
- * a tick, and by that guess would not be. */
-static void set_and_end(jzx_context *ctx) {
-    if (ctx->self == heir) {
-        set(ctx, 0, JZX_MS(1) - JZX_US(10));
-        pass_ns(JZX_US(20));
-        return;
+    for (uint32_t i = 0; i < 12; i++) {
+        uint64_t due_ns = START_NS + JZX_MS(i + 3) + (i > 8 ? JZX_SECOND(5) - JZX_MS(1) : 0);
+        JZX_EXPECT_EQ(world.arrivals[i].at_ns, due_ns > end_ns ? due_ns : end_ns);
     }
-    for (uint32_t i = 0; i < 12; i++)
-        set(ctx, 9, JZX_MS(50));
-    guessed = timers()->guess.by == ctx->self;
-    pass_ns(JZX_US(10));
-    fixture_send(ctx->loop, heir, GO);
-    world.ends = true;
-}
-
-static void set_far(jzx_context *ctx) {
-    set(ctx, 9, JZX_MS(500)); /* so it has a list, and the wheel is not empty */
-}
-
-JZX_TEST(a_guess_is_nobody_elses, "E51") {
-    jzx_actor_id id = open_world();
-    heir = fixture_spawn(world.loop, &JZX_SPAWN_OPTS(.behavior = act));
-    have_done(heir, set_far); /* it has begun: nothing is to be seen to before its message */
-    have_done(id, set_far);
-    have_done(id, set_and_end);
-    JZX_EXPECT(guessed);
-    pass_ticks(3);
-    JZX_EXPECT_EQ(world.count, 1);
-    JZX_EXPECT_EQ(world.arrivals[0].at_ns, START_NS + JZX_MS(1));
     close_world();
 }
 
-static void set_three(jzx_context *ctx) {
-    for (uint32_t i = 0; i < 3; i++)
-        set(ctx, 0, JZX_MS(50));
-    guessed |= timers()->guess.by != JZX_NOBODY;
+/* The first fires 20 us after its time, the second 700 us after; then the message takes 60 us. */
+static void set_two_near_a_tick(jzx_context *ctx) {
+    for (uint32_t i = 0; i < 5; i++)
+        set(ctx, 9, JZX_MS(50));
+    set(ctx, 0, JZX_MS(3) - JZX_US(20));
+    set(ctx, 1, JZX_MS(3) - JZX_US(700));
+    pass_ns(JZX_US(60));
 }
 
-static void set_three_and_stash(jzx_context *ctx) {
-    set_three(ctx);
-    JZX_EXPECT_EQ(jzx_stash(ctx, world.in_hand), JZX_OK);
-}
-
-JZX_TEST(looks_of_one_message_are_not_those_of_another, "E51") {
+JZX_TEST(a_message_that_goes_on_makes_no_timer_later, "E51") {
     jzx_actor_id id = open_world();
-    guessed = false;
-    for (uint32_t i = 0; i < 20; i++)
-        have_done(id, i % 3 == 1 ? set_three_and_stash : set_three);
-    for (uint32_t i = 0; i < 20; i++) /* in one pass, too */
-        fixture_send(world.loop, id, GO);
-    step();
-    JZX_EXPECT(!guessed);
+    have_done(id, set_two_near_a_tick);
+    pass_ticks(10);
+    expect_in_order(2);
+    for (uint32_t i = 0; i < world.count; i++)
+        JZX_EXPECT_EQ(world.arrivals[i].at_ns, START_NS + JZX_MS(3));
     close_world();
 }
 
