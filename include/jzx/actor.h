@@ -119,6 +119,7 @@ typedef struct jzx_spawn_opts {
     uint8_t priority; /* a jzx_priority */
     bool daemon : 1;  /* does not keep jzx_loop_run from returning */
     bool account : 1; /* keep steps, started_ns and parent of jzx_actor_info */
+    uint64_t reserved[5]; /* 0: for kinds of actors to come */
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use

@@ -11,12 +11,8 @@
 
 #include <setjmp.h>
 
-struct jzx__arena;
-struct jzx__asks;
-struct jzx__member;
+struct jzx__ending_kept;
 struct jzx__message;
-struct jzx__timer;
-struct jzx__timer_list;
 struct jzx_loop;
 
 /* Requests in the low byte of the task's state word; the strongest wins. */
@@ -36,6 +32,7 @@ struct jzx_loop;
 #define JZX__CARE_WANT 0x20u        /* this thread has set a request bit */
 #define JZX__CARE_MOVE 0x40u        /* goes to the worker that it sends to (B4 of balance.c) */
 #define JZX__CARE_HEAD 0x80u        /* each message is looked at before it is handled */
+#define JZX__CARE_KIND 0x100u       /* for life: its kind runs its turn, see kind.h */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
  * on_full a jzx_on_full, cold a struct jzx__cold or NULL, and waiters who waits for room: the last
@@ -46,7 +43,27 @@ struct jzx__actor {
 
 _Static_assert(sizeof(struct jzx__actor) == 128, "two cache lines");
 
-/* Made at spawn if the options ask for it, or at the first stash. */
+/* What runs an actor; see kind.h. */
+enum jzx__kind {
+    JZX__KIND_BEHAVIOR, /* 0: a function for each message, which the pass calls itself */
+    JZX__KIND_FIBER,
+    JZX__KIND_PROCESS,
+    JZX__KIND_MANUAL,
+    JZX__KIND_ASYNC,
+    JZX__KIND_COUNT
+};
+
+/* What the features of the library keep of an actor, each in a record of its own: see part.h. */
+enum jzx__part {
+    JZX__PART_HEAP,   /* struct jzx__arena */
+    JZX__PART_TIMER,  /* struct jzx__actor_timers */
+    JZX__PART_WATCH,  /* struct jzx__actor_watches */
+    JZX__PART_ASK,    /* struct jzx__asks */
+    JZX__PART_GROUPS, /* the first struct jzx__member */
+    JZX__PART_COUNT
+};
+
+/* Made at spawn if the options ask for it, at the first stash, or with the first part. */
 struct jzx__cold {
     jzx_init_fn init;
     jzx_cleanup_fn cleanup;
@@ -54,29 +71,27 @@ struct jzx__cold {
     struct jzx__node *stash_last;
     uint32_t stash_count;
     uint32_t stash_cap;
-    struct jzx__timer_list *timers;    /* see timer_list.h; NULL: none */
-    struct jzx__timer_list *keyed;     /* those with a key, and the receive timeout */
-    struct jzx__timer *receive;        /* the receive timeout, or NULL */
-    uint64_t heard_ns;                 /* when the last message that counts for it was handled */
-    bool hears;                        /* one that counts is being handled */
-    uint32_t looks;                    /* nodes in the private list that are to be looked at */
-    uint32_t chained;                  /* the first timer that no list had room for, as a number */
-    bool accounts;                     /* as the spawn options say */
-    bool traps_exits;                  /* see watch.h, as what follows */
-    bool keeps_mail;                   /* its supervisor gets what it has not handled */
-    bool is_child;                     /* it has one, which stops it when the loop stops */
-    bool is_super;                     /* it is one: who wants it to end gets stop_note handled */
-    struct jzx__message *stop_note;    /* of a supervisor, until it was needed */
+    struct jzx__node *deferred;     /* filed when its turn is taken back; newest first */
+    uint64_t heard_ns;              /* when a message of a user was handled last, if it listens */
+    uint32_t looks;                 /* nodes in the private list that are to be looked at */
+    bool listens;                   /* somebody wants to know heard_ns */
+    bool hears;                     /* one that counts is being handled */
+    bool accounts;                  /* as the spawn options say */
+    bool traps_exits;               /* see watch.h, as what follows */
+    bool keeps_mail;                /* its supervisor gets what it has not handled */
+    bool is_child;                  /* it has one, which stops it when the loop stops */
+    bool is_super;                  /* it is one: who wants it to end gets stop_note handled */
+    uint8_t kind;                   /* enum jzx__kind */
+    struct jzx__message *stop_note; /* of a supervisor, until it was needed */
     struct jzx__message *started_note; /* of a child, until its init is through */
-    struct jzx__list watchers;         /* who is to hear of its end */
-    struct jzx__list watches;          /* whose end it is to hear of */
-    struct jzx__arena *arena;          /* of jzx_alloc, or NULL; the turn's, as what follows */
-    struct jzx__member *groups;        /* that it has joined */
-    struct jzx__asks *asks;            /* that wait for their answer, see ask.h */
     uint64_t steps;                    /* account, as what follows */
     uint64_t started_ns;
     jzx_actor_id parent;
-    char name[JZX_NAME_MAX + 1]; /* dumps on other threads read it, too */
+    void *parts[JZX__PART_COUNT]; /* NULL: none; the turn's, and the owner's while none goes on */
+
+    /* Other threads read these, perhaps of a record that is another's by now. */
+    _Atomic uint32_t part_bits; /* bit i: parts[i] is there */
+    char name[JZX_NAME_MAX + 1];
 };
 
 #define JZX__COLD_CLASS JZX__SLAB_RECORD
@@ -111,15 +126,21 @@ struct jzx__ending {
     jzx_exit_reason reason;
     const char *text;
     const struct jzx__fault *fault; /* by which, or NULL */
+
+    /* Set by a part that has something to do when nothing of the actor is left, or NULL. */
+    void (*last)(struct jzx__worker *me, void *arg, const struct jzx__ending *ending);
+    void *last_arg;
 };
 
-/* The turn that runs, in the seat of the thread that runs it; a pass uses one for all its turns.
- * When the thread loses its worker in the middle of a turn, the turn is still the thread's: of the
- * actor it may touch the behaviour, the state and the stash, until it leaves the turn with the
+/* The turn that runs: the seat of the thread that runs it points to it. A pass uses one for all its
+ * turns, which lies in the seat; a kind of actor whose turn outlives a pass brings its own. When
+ * the thread loses its worker in the middle of a turn, the turn is still the thread's: of the actor
+ * it may touch the behaviour, the state, the stash and the parts, until it leaves the turn with the
  * worker, which takes it back (jzx__actor_take_back). */
 struct jzx__turn {
     jzx_context ctx;
-    struct jzx__seat *seat;       /* seat->task is the actor whose turn it is */
+    struct jzx__actor *actor;     /* whose turn it is */
+    struct jzx__seat *seat;       /* of the thread that runs it */
     struct jzx__message *current; /* being handled; NULL once taken or stashed */
     bool in_init;                 /* it is the init that runs, not the behaviour */
     bool has_stashed;             /* current was put aside after the worker was lost */
@@ -130,8 +151,8 @@ struct jzx__turn {
     struct jzx__node *unstashed; /* to go to the head of the mailbox, oldest first */
     struct jzx__node *unstashed_last;
     jzx_behavior_fn become_to;       /* NULL: as before */
-    struct jzx__message *unreleased; /* of a timer, which only the worker can set again */
-    struct jzx__node *requested;     /* timers that the actor has started for itself */
+    struct jzx__message *unreleased; /* current, if only the worker can release it (lane.h) */
+    struct jzx__node *requested;     /* to be filed at the actor itself, newest first */
 
     /* jzx_exit leaves user code by a jump to where the pass (or the cleanup) was begun. */
     jmp_buf *jump;
@@ -160,11 +181,6 @@ static inline struct jzx__actor *jzx__actor_of(struct jzx__task *task) {
 
 static inline struct jzx__turn *jzx__turn_of(jzx_context *ctx) {
     return JZX_CONTAINER_OF(ctx, struct jzx__turn, ctx);
-}
-
-static inline struct jzx__actor *jzx__turn_actor(const struct jzx__turn *turn) {
-    /* relaxed: this thread's own, or left with the worker by the thread */
-    return jzx__actor_of(jzx__atomic_load_relaxed(&turn->seat->task));
 }
 
 /* NULL if it has none. */
@@ -242,6 +258,11 @@ void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
 /* Ends a living actor of mine (R12): see exit.c. text may be NULL. */
 void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason,
                     const char *text);
+
+/* An actor of mine that waited for its parts (A3 of part.h) may go on to end: one of them is quiet
+ * now. kept is what quiesce has returned, and may be in the record of a part. */
+void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
+                       const struct jzx__ending_kept *kept);
 
 /* Refuses what comes from now on, and ends the actor when it has handled what it has. Mine only. */
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);

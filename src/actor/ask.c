@@ -22,8 +22,12 @@ static size_t table_size(uint32_t cap) {
     return sizeof(struct jzx__asks) + cap * sizeof(struct jzx__ask);
 }
 
+static struct jzx__asks *asks_of(const struct jzx__cold *cold) {
+    return jzx__cold_part(cold, JZX__PART_ASK);
+}
+
 static bool grow(struct jzx_loop *loop, struct jzx__cold *cold) {
-    struct jzx__asks *old = cold->asks;
+    struct jzx__asks *old = asks_of(cold);
     uint32_t cap = old == NULL ? ASKS_FIRST : old->cap * 2;
     if (cap > JZX__ASKS_MAX)
         return false;
@@ -36,18 +40,18 @@ static bool grow(struct jzx_loop *loop, struct jzx__cold *cold) {
         jzx__free(&loop->sched.allocator, old, table_size(old->cap));
     }
     asks->cap = cap;
-    cold->asks = asks;
+    jzx__cold_set_part(cold, JZX__PART_ASK, asks);
     return true;
 }
 
 /* A place that is pending from now on; false without memory. */
 static bool acquire(struct jzx_loop *loop, struct jzx__cold *cold, uint32_t *index) {
-    if (cold->asks == NULL ||
-        (cold->asks->free == JZX__ASK_NONE && cold->asks->count == cold->asks->cap)) {
+    struct jzx__asks *asks = asks_of(cold);
+    if (asks == NULL || (asks->free == JZX__ASK_NONE && asks->count == asks->cap)) {
         if (!grow(loop, cold))
             return false;
+        asks = asks_of(cold);
     }
-    struct jzx__asks *asks = cold->asks;
     *index = asks->free;
     if (*index != JZX__ASK_NONE) {
         asks->free = asks->places[*index].next;
@@ -81,11 +85,18 @@ static struct jzx__ask *find(struct jzx__asks *asks, uint64_t ref) {
     return ask->generation == ref >> 32 && ask->next == JZX__ASK_PENDING ? ask : NULL;
 }
 
-void jzx__asks_release(struct jzx_loop *loop, struct jzx__cold *cold) {
-    if (cold->asks != NULL)
-        jzx__free(&loop->sched.allocator, cold->asks, table_size(cold->asks->cap));
-    cold->asks = NULL;
+static void release_table(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    (void)me;
+    struct jzx__asks *asks = record;
+    jzx__free(&loop->sched.allocator, asks, table_size(asks->cap));
 }
+
+static size_t size_bytes(const void *record) {
+    const struct jzx__asks *asks = record;
+    return table_size(asks->cap);
+}
+
+const struct jzx__part_ops jzx__part_ask = {.release = release_table, .size_bytes = size_bytes};
 
 /* The question waits no more; its deadline will not be handled. */
 static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__asks *asks,
@@ -122,9 +133,10 @@ static uint64_t trailer_of(struct jzx__message *message) {
     return ref;
 }
 
-/* flag is JZX__MSG_QUESTION or JZX__MSG_ANSWER. NULL without memory. */
+/* kind is JZX__TRAILER_QUESTION or _ANSWER. NULL without memory. */
 static struct jzx__message *compose(struct jzx_loop *loop, struct jzx__worker *me,
-                                    const struct letter *letter, uint8_t flag, uint64_t ref) {
+                                    const struct letter *letter, enum jzx__trailer kind,
+                                    uint64_t ref) {
     if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
         jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message =
@@ -133,11 +145,11 @@ static struct jzx__message *compose(struct jzx_loop *loop, struct jzx__worker *m
             : jzx__message_create_large(loop, me, letter->len, jzx__no_destructor);
     if (message == NULL)
         return NULL;
-    bool is_question = flag == JZX__MSG_QUESTION;
+    bool is_question = kind == JZX__TRAILER_QUESTION;
     message->node.generation = jzx_id_generation(letter->to);
     message->node.weight = is_question;
     message->node.lane = is_question ? JZX__LANE_USER : JZX__LANE_ANSWER;
-    message->node.flags = flag | JZX__MSG_TRAILER;
+    message->node.flags = (uint8_t)kind;
     message->sender = letter->from;
     message->tag = letter->tag;
     message->len = (uint32_t)letter->len;
@@ -174,14 +186,14 @@ static jzx_err send_question(struct jzx__turn *turn, struct jzx__worker *me,
                              struct jzx__actor *target, const struct letter *letter,
                              uint64_t timeout_ns, uint64_t ref) {
     struct jzx_loop *loop = turn->ctx.loop;
-    struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
+    struct jzx__cold *cold = jzx__actor_cold(turn->actor);
     jzx_timer_id timer = JZX_NO_TIMER;
-    struct jzx__message *message = compose(loop, me, letter, JZX__MSG_QUESTION, ref);
+    struct jzx__message *message = compose(loop, me, letter, JZX__TRAILER_QUESTION, ref);
     if (message == NULL)
         return JZX_ERR_NO_MEMORY;
     jzx_err err = set_deadline(turn, me, letter->to, ref, timeout_ns, &timer);
     if (err == JZX_OK) {
-        find(cold->asks, ref)->timer = timer;
+        find(asks_of(cold), ref)->timer = timer;
         err = jzx__mailbox_deliver(loop, me, target, message);
     }
     if (err != JZX_OK)
@@ -192,7 +204,7 @@ static jzx_err send_question(struct jzx__turn *turn, struct jzx__worker *me,
 static jzx_err ask_inside(struct jzx__turn *turn, struct jzx__worker *me,
                           const struct letter *letter, uint64_t timeout_ns, uint64_t *ref) {
     struct jzx_loop *loop = turn->ctx.loop;
-    struct jzx__actor *self = jzx__turn_actor(turn);
+    struct jzx__actor *self = turn->actor;
     uint32_t index;
     if (!is_valid(letter))
         return JZX_ERR_INVALID_ARG;
@@ -202,10 +214,10 @@ static jzx_err ask_inside(struct jzx__turn *turn, struct jzx__worker *me,
     struct jzx__cold *cold = jzx__cold_ensure(loop, me, self);
     if (cold == NULL || !acquire(loop, cold, &index))
         return JZX_ERR_NO_MEMORY;
-    uint64_t made = ref_of(cold->asks, index);
+    uint64_t made = ref_of(asks_of(cold), index);
     jzx_err err = send_question(turn, me, target, letter, timeout_ns, made);
     if (err != JZX_OK)
-        settle(loop, me, cold->asks, made);
+        settle(loop, me, asks_of(cold), made);
     else if (ref != NULL)
         *ref = made;
     return err;
@@ -232,7 +244,7 @@ jzx_err jzx_ask_cancel(jzx_context *ctx, uint64_t ref) {
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
-    bool settled = settle(ctx->loop, me, cold->asks, ref);
+    bool settled = settle(ctx->loop, me, asks_of(cold), ref);
     jzx__visit_end(&visit);
     return settled ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
@@ -245,7 +257,7 @@ uint64_t jzx_ask_ref(const jzx_context *ctx) {
     uint64_t ref = 0;
     if (message == NULL)
         return 0;
-    if (message->node.flags & JZX__MSG_ANSWER)
+    if (jzx__message_trailer_kind(message) == JZX__TRAILER_ANSWER)
         return trailer_of(message);
     if (message->tag == JZX_TAG_ASK_TIMEOUT)
         memcpy(&ref, message->payload, sizeof ref);
@@ -261,7 +273,7 @@ static jzx_err answer(struct jzx_loop *loop, struct jzx__worker *me, const struc
     struct jzx__actor *asker = jzx__table_lookup(&loop->table, letter->to);
     if (asker == NULL)
         return jzx__mailbox_gone(loop);
-    struct jzx__message *message = compose(loop, me, letter, JZX__MSG_ANSWER, ref);
+    struct jzx__message *message = compose(loop, me, letter, JZX__TRAILER_ANSWER, ref);
     if (message == NULL)
         return JZX_ERR_NO_MEMORY;
     if (JZX_UNLIKELY(jzx__worker_owns(me, &asker->task) && jzx__actor_cold(asker) == NULL)) {
@@ -296,7 +308,7 @@ static struct jzx__message *question_of(const jzx_context *ctx, const jzx_messag
     const struct jzx__turn *turn = (const void *)ctx; /* the context is its first member */
     struct jzx__message *message = turn->current;
     return message != NULL && message->payload == msg->data &&
-                   (message->node.flags & JZX__MSG_QUESTION) != 0
+                   jzx__message_trailer_kind(message) == JZX__TRAILER_QUESTION
                ? message
                : NULL;
 }
@@ -316,31 +328,55 @@ jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, si
     jzx_ask_handle handle = {question->sender, trailer_of(question)};
     jzx_err err = jzx_reply_to(ctx->loop, handle, ctx->self, data, len, tag);
     if (err == JZX_OK)
-        question->node.flags &= (uint8_t)~JZX__MSG_QUESTION; /* once */
+        jzx__message_set_trailer_kind(question, JZX__TRAILER_OTHER); /* once */
     return err;
 }
 
 /* ---- in the asker's turn ---- */
 
-bool jzx__ask_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                    struct jzx__message *message) {
-    struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    cold->looks--;
-    if (settle(loop, me, cold->asks, trailer_of(message))) {
-        message->node.lane = JZX__LANE_USER; /* Q3 */
-        return true;
-    }
-    jzx__task_pop(&actor->task, &message->node);
-    jzx__message_bury(loop, me, message, jzx__actor_id(actor), jzx__actor_name(actor));
-    return false;
+static enum jzx__filed file_answer(struct jzx__worker *me, struct jzx__actor *actor,
+                                   struct jzx__node *node) {
+    (void)me;
+    (void)node;
+    return JZX_UNLIKELY(jzx__actor_cold(actor) == NULL) ? JZX__FILED_VAIN
+                                                        : JZX__FILED_KEEP; /* Q4 */
 }
 
-void jzx__ask_time_out(struct jzx__actor *actor, const struct jzx__message *message) {
-    struct jzx__asks *asks = jzx__actor_cold(actor)->asks;
+/* An answer is about to be handled: does its question still wait? */
+static enum jzx__look begin_answer(struct jzx__worker *me, struct jzx__actor *actor,
+                                   struct jzx__node *before, struct jzx__node *node) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__message *message = jzx__message_of(node);
+    jzx__mailbox_looked(actor);
+    if (settle(loop, me, asks_of(jzx__actor_cold(actor)), trailer_of(message))) {
+        node->lane = JZX__LANE_USER; /* Q3 */
+        return JZX__LOOK_HANDLE;
+    }
+    jzx__task_remove(&actor->task, before, node);
+    jzx__message_bury(loop, me, message, jzx__actor_id(actor), jzx__actor_name(actor));
+    return JZX__LOOK_AGAIN;
+}
+
+const struct jzx__lane_ops jzx__lane_answer = {.file = file_answer, .begin = begin_answer};
+
+/* A deadline is about to be handled, as any timer: the question waits no more. */
+static enum jzx__look begin_deadline(struct jzx__worker *me, struct jzx__actor *actor,
+                                     struct jzx__node *before, struct jzx__node *node) {
+    enum jzx__look look = jzx__timer_begin(me, actor, before, node);
+    if (look != JZX__LOOK_HANDLE)
+        return look;
+    struct jzx__asks *asks = asks_of(jzx__actor_cold(actor));
     uint64_t ref;
-    memcpy(&ref, message->payload, sizeof ref);
+    memcpy(&ref, jzx__message_of(node)->payload, sizeof ref);
     struct jzx__ask *ask = find(asks, ref); /* NULL: it was put aside, and comes again */
     if (ask != NULL)
         release(asks, ask);
+    return look;
 }
+
+const struct jzx__lane_ops jzx__lane_deadline = {.file = jzx__timer_file,
+                                                 .begin = begin_deadline,
+                                                 .bury = jzx__timer_bury,
+                                                 .release = jzx__timer_release,
+                                                 .take = jzx__timer_take,
+                                                 .stash = jzx__timer_stash};

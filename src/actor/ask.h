@@ -4,8 +4,8 @@
  * The asker has a table of them, which only its own turn touches, also one that has lost its
  * worker. A reference is {generation, index} of a place in the table. The answer is a message of
  * lane ANSWER that counts for no bound, with the reference as its trailer; the deadline is a timer
- * of the asker, with the reference as its payload. Both are looked at in the asker's turn before
- * they are handled:
+ * of the asker, of lane DEADLINE, with the reference as its payload. Both are looked at in the
+ * asker's turn before they are handled:
  *
  *   Q1  a place is pending from jzx_ask until the first of answer, timeout and cancel; then its
  *       generation goes on. Who comes second finds another generation: an answer is buried, and
@@ -45,17 +45,5 @@ struct jzx__asks {
     uint32_t free; /* or JZX__ASK_NONE */
     struct jzx__ask places[];
 };
-
-/* ---- for the turn; owner only ---- */
-
-/* The answer at the head of the private list is about to be handled. False if nobody waits for it:
- * it was buried, and the observer may have been called. */
-bool jzx__ask_begin(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__message *message);
-
-/* The timeout is about to be handled: the question waits no more. */
-void jzx__ask_time_out(struct jzx__actor *actor, const struct jzx__message *message);
-
-/* The actor has ended. */
-void jzx__asks_release(struct jzx_loop *loop, struct jzx__cold *cold);
 
 #endif

@@ -13,7 +13,7 @@
  * whether it is the user's code that runs, or the runtime's (a call of it, or a callback). NULL if
  * there is no turn. */
 static struct jzx__turn *running_turn(struct jzx__seat *seat, bool *in_user) {
-    struct jzx__turn *turn = (void *)seat->turn;
+    struct jzx__turn *turn = seat->turn;
     /* relaxed, both: this thread's own */
     uint32_t in_runtime = jzx__atomic_load_relaxed(&seat->in_runtime);
     if (jzx__atomic_load_relaxed(&seat->task) == NULL)
@@ -28,7 +28,7 @@ static struct jzx__turn *running_turn(struct jzx__seat *seat, bool *in_user) {
 
 static uintptr_t function_of(const struct jzx__turn *turn, const struct jzx__actor *actor) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);
-    if ((const void *)turn != turn->seat->turn)
+    if (turn != turn->seat->turn)
         return cold == NULL ? 0 : (uintptr_t)cold->cleanup;
     if (turn->in_init)
         return cold == NULL ? 0 : (uintptr_t)cold->init;
@@ -41,7 +41,7 @@ static enum jzx__fault_place look(struct jzx__fault *fault) {
     struct jzx__turn *turn = jzx__seat_exists(seat) ? running_turn(seat, &in_user) : NULL;
     if (turn == NULL || turn->ctx.loop->sched.crew.contain == 0)
         return JZX__FAULT_ELSEWHERE;
-    struct jzx__actor *actor = jzx__turn_actor(turn);
+    struct jzx__actor *actor = turn->actor;
     fault->actor = turn->ctx.self;
     jzx__name_read(actor, fault->name);
     fault->contain = turn->ctx.loop->sched.crew.contain;
@@ -56,7 +56,7 @@ _Static_assert(JZX_NAME_MAX + 1 <= JZX__FAULT_NAME_MAX, "a name fits");
 /* As jzx_exit. The text comes later: to find a symbol takes a lock. */
 static void escape(const struct jzx__fault *fault) {
     struct jzx__seat *seat = jzx__seat_of_thread;
-    struct jzx__turn *turn = fault->in_cleanup ? seat->cleanup : (void *)seat->turn;
+    struct jzx__turn *turn = fault->in_cleanup ? seat->cleanup : seat->turn;
     turn->exits = true;
     turn->exit_reason = JZX_EXIT_FAULT;
     turn->fault = fault;

@@ -23,7 +23,7 @@ jzx_actor_id jzx_current_actor(void) {
     jzx_actor_id id = JZX_NOBODY;
     /* relaxed: this thread's own. The id is the turn's: that of the actor may be stale already */
     if (jzx__seat_exists(visit.seat) && jzx__atomic_load_relaxed(&visit.seat->task) != NULL) {
-        const struct jzx__turn *turn = (const void *)visit.seat->turn;
+        const struct jzx__turn *turn = visit.seat->turn;
         const struct jzx__turn *cleanup = visit.seat->cleanup;
         id = cleanup != NULL ? cleanup->ctx.self : turn->ctx.self;
     }

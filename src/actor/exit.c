@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* How an actor ends, in one place and once (R12).
  *
- * The order: its timers are cancelled; its mailbox closes; its id becomes stale, and with it its
- * names; it hears of nobody's end any more; what waited becomes dead letters, or is kept for its
- * successor; who waited for room is told; it leaves its groups; its cleanup runs; the observer
- * hears of it; those who watch it are told; its memory is free; its supervisor is told; its slot
- * is free. From the first step on no message can reach it, so its cleanup is the last that
- * anybody hears of its state. */
-#include "actor/ask.h"
+ * The order: what its parts would still send it is cancelled (its timers); its mailbox closes; its
+ * id becomes stale, and with it its names; its parts let go (it hears of nobody's end any more);
+ * what waited becomes dead letters, or is kept for its successor; who waited for room is told; its
+ * parts leave (its groups); its parts become quiet, which may take a while (part/A3); its cleanup
+ * runs; the observer hears of it; those who watch it are told; its memory is free; its supervisor
+ * is told; its slot is free. From the second step on no message can reach it, so its cleanup is the
+ * last that anybody hears of its state. */
 #include "actor/contain.h"
 #include "actor/mailbox.h"
-#include "actor/memory.h"
-#include "actor/timer_list.h"
+#include "actor/part.h"
 
 #include "base/log.h"
+
+#include <stdio.h>
 
 static bool is_failure(jzx_exit_reason reason) {
     return reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC || reason == JZX_EXIT_FAULT;
@@ -53,19 +54,60 @@ static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx
     return fulls;
 }
 
+/* ---- its parts ---- */
+
+/* Calls an operation of every part that the actor has and that has the operation. */
+#define FOR_PARTS(loop, cold, op, ...)                                                             \
+    for (uint32_t left_ = jzx__cold_parts(cold); left_ != 0; left_ &= left_ - 1) {                 \
+        const struct jzx__part_ops *ops_ = (loop)->part_ops[__builtin_ctz(left_)];                 \
+        if (ops_->op != NULL)                                                                      \
+            ops_->op(__VA_ARGS__);                                                                 \
+    }
+
+/* Of its mail what its parts do not keep. */
+static struct jzx__node *keep_mail(const struct jzx_loop *loop, struct jzx__cold *cold,
+                                   struct jzx__node *nodes, uint32_t generation) {
+    for (uint32_t left = jzx__cold_parts(cold); left != 0; left &= left - 1) {
+        const struct jzx__part_ops *ops = loop->part_ops[__builtin_ctz(left)];
+        if (ops->keep != NULL)
+            nodes = ops->keep(cold, nodes, generation);
+    }
+    return nodes;
+}
+
+/* NULL if all parts are quiet; else where the ending is to be kept (part/A3). */
+static struct jzx__ending_kept *quiesce(struct jzx__worker *me, struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__ending_kept *kept = NULL;
+    uint32_t left = cold == NULL ? 0 : jzx__cold_parts(cold);
+    for (; kept == NULL && left != 0; left &= left - 1) {
+        const struct jzx__part_ops *ops = jzx__loop_of(me)->part_ops[__builtin_ctz(left)];
+        if (ops->quiesce != NULL)
+            kept = ops->quiesce(me, actor);
+    }
+    return kept;
+}
+
+static void release_parts(struct jzx__worker *me, struct jzx__cold *cold) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    for (uint32_t left = jzx__cold_parts(cold); left != 0; left &= left - 1) {
+        uint32_t part = (uint32_t)__builtin_ctz(left);
+        loop->part_ops[part]->release(loop, me, cold->parts[part]);
+    }
+}
+
+/* ---- its mail ---- */
+
 static void bury_list(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes,
                       const struct jzx__ending *ending) {
-    struct jzx_loop *loop = jzx__loop_of(me);
-    jzx_actor_id id = ending->id;
+    const struct jzx__addressee to = {.id = ending->id,
+                                      .name = jzx__actor_name(actor),
+                                      .cold = jzx__actor_cold(actor),
+                                      .ending = ending};
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
-        if (JZX_UNLIKELY(node->lane == JZX__LANE_TIMER))
-            jzx__timer_bury(me, node, id, jzx__actor_name(actor));
-        else if (JZX_UNLIKELY(jzx__lane_is_watch(node->lane)))
-            jzx__watch_bury(me, node, jzx__actor_cold(actor), ending);
-        else
-            jzx__message_bury(loop, me, jzx__message_of(node), id, jzx__actor_name(actor));
+        jzx__node_bury(me, node, &to);
     }
 }
 
@@ -76,32 +118,27 @@ static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct 
         struct jzx__node *node = nodes;
         nodes = node->next;
         node->next = NULL;
-        if (node->lane != JZX__LANE_ROOM && node->generation == jzx_id_generation(ending->id))
+        if (node->generation == jzx_id_generation(ending->id))
             bury_list(me, actor, node, ending);
         else
             jzx__mailbox_file(me, actor, node); /* of another generation by now: not ours */
     }
 }
 
-static bool has_timers(const struct jzx__cold *cold) {
-    return !jzx__timer_list_is_empty(cold->timers) || !jzx__timer_list_is_empty(cold->keyed) ||
-           cold->chained != 0;
-}
-
-/* Dead letters: the stash, the private list, then what the inbox held. */
+/* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      const struct jzx__ending *ending) {
+    const struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__node *list = jzx__task_clear(&actor->task);
     struct jzx__node *stash = NULL;
     if (cold != NULL) {
         uint32_t generation = jzx_id_generation(ending->id);
-        jzx__watches_let_go(me, cold);
         stash = cold->stash_first;
         if (cold->keeps_mail) {
-            stash = jzx__watches_keep(cold, stash, generation);
-            list = jzx__watches_keep(cold, list, generation);
-            inbox = jzx__watches_keep(cold, inbox, generation);
+            stash = keep_mail(loop, cold, stash, generation);
+            list = keep_mail(loop, cold, list, generation);
+            inbox = keep_mail(loop, cold, inbox, generation);
         }
         cold->stash_first = NULL;
         cold->stash_count = 0;
@@ -112,11 +149,11 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         bury_list(me, actor, stash, ending);
     if (inbox != NULL)
         bury_inbox(me, actor, inbox, ending);
-    if (cold != NULL && has_timers(cold))
-        jzx__timers_forget_all(me, actor);
     if (actor->task.waiters != NULL)
         jzx__mailbox_tell_waiters(me, actor, true);
 }
+
+/* ---- its cleanup, and who is told ---- */
 
 /* jzx_exit in a cleanup comes back here, and a fault. */
 static __attribute__((noinline)) void run_cleanup(jzx_cleanup_fn cleanup, struct jzx__turn *turn,
@@ -134,7 +171,8 @@ static void call_cleanup(struct jzx__worker *me, struct jzx__actor *actor, jzx_a
     if (cold == NULL || cold->cleanup == NULL)
         return;
     struct jzx__seat *seat = jzx__seat_of_thread;
-    struct jzx__turn turn = {.ctx = {actor->task.arg, id, jzx__loop_of(me)}, .seat = seat};
+    struct jzx__turn turn = {
+        .ctx = {actor->task.arg, id, jzx__loop_of(me)}, .actor = actor, .seat = seat};
     void *cleanup_before = seat->cleanup;
     struct jzx__task *task_before = jzx__worker_current(me);
     seat->cleanup = &turn;
@@ -186,34 +224,65 @@ static void free_notes(struct jzx__worker *me, struct jzx__cold *cold) {
         jzx__message_destroy(jzx__loop_of(me), me, cold->started_note);
 }
 
-/* Everything that the end of an ordinary actor, which nobody watches, does not need. */
-static JZX_COLD void end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
-                                       struct jzx__node *inbox, uint32_t fulls,
-                                       struct jzx__ending *ending) {
-    if (me->fault != NULL && me->fault->actor == ending->id)
-        ending->fault = me->fault;
-    bool failed = is_failure(ending->reason);
+/* The last things of an actor: from here on nothing of it is left but its slot. */
+static void let_rest(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__ending *ending) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (fulls != 0)
-        jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
-    actor->task.status = failed ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
-    bury_all(me, actor, inbox, ending);
-    if (cold != NULL && cold->groups != NULL)
-        jzx__groups_leave_all(me, actor);
     call_cleanup(me, actor, ending->id, ending->reason);
     tell_observer(jzx__loop_of(me), actor, ending);
-    if (failed)
+    if (is_failure(ending->reason))
         jzx__counter_add(&me->counters.failed, 1);
-    if (cold != NULL) {
-        free_notes(me, cold);
-        struct jzx__watch *supervisor = jzx__watches_fire(me, cold, ending);
-        jzx__asks_release(jzx__loop_of(me), cold);
-        jzx__timers_release(jzx__loop_of(me), me, cold);
-        jzx__memory_release(cold);
-        jzx__actor_set_cold(actor, NULL);
-        jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);
-        jzx__watch_fire(me, supervisor, ending);
+    if (cold == NULL)
+        return;
+    free_notes(me, cold);
+    FOR_PARTS(jzx__loop_of(me), cold, tell, me, cold, ending);
+    release_parts(me, cold);
+    jzx__actor_set_cold(actor, NULL);
+    jzx__slab_free(&me->slab, JZX__COLD_CLASS, cold);
+    if (ending->last != NULL)
+        ending->last(me, ending->last_arg, ending);
+}
+
+/* A part is not quiet yet: the rest comes later (part/A3). What it was by (a fault) is told in the
+ * text alone: its stack is the thread's, which goes on. */
+static void wait_for_parts(struct jzx__actor *actor, const struct jzx__ending *ending,
+                           struct jzx__ending_kept *kept) {
+    kept->id = ending->id;
+    kept->reason = ending->reason;
+    snprintf(kept->text, sizeof kept->text, "%s", ending->text == NULL ? "" : ending->text);
+    actor->task.place = JZX__ENDING;
+}
+
+/* Everything that the end of an ordinary actor, which nobody watches, does not need. False if the
+ * rest comes later. */
+static JZX_COLD bool end_with_ceremony(struct jzx__worker *me, struct jzx__actor *actor,
+                                       struct jzx__node *inbox, uint32_t fulls,
+                                       struct jzx__ending *ending) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (me->fault != NULL && me->fault->actor == ending->id)
+        ending->fault = me->fault;
+    if (fulls != 0)
+        jzx__mailbox_report_fulls(me, actor, ending->id, fulls);
+    actor->task.status = is_failure(ending->reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
+    if (cold != NULL)
+        FOR_PARTS(jzx__loop_of(me), cold, let_go, me, actor);
+    bury_all(me, actor, inbox, ending);
+    if (cold != NULL)
+        FOR_PARTS(jzx__loop_of(me), cold, leave, me, actor);
+    struct jzx__ending_kept *kept = quiesce(me, actor);
+    if (kept != NULL) {
+        wait_for_parts(actor, ending, kept);
+        return false;
     }
+    let_rest(me, actor, ending);
+    return true;
+}
+
+/* Its slot is free, now or with the entry that is still under way. */
+static void give_slot_back(struct jzx__worker *me, struct jzx__actor *actor, bool entry_left) {
+    jzx__worker_count_exited(me, actor->task.daemon);
+    actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
+    if (JZX_LIKELY(!entry_left))
+        jzx__table_release(&jzx__loop_of(me)->table, jzx__slots_of(me), actor);
 }
 
 void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason,
@@ -226,18 +295,31 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
     const struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (JZX_UNLIKELY(cold != NULL) && has_timers(cold))
-        jzx__timers_cancel_all(me, actor);
+    if (JZX_UNLIKELY(cold != NULL))
+        FOR_PARTS(loop, cold, cancel, me, actor);
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
     uint32_t fulls = make_stale(me, actor, id);
     if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason))) {
         struct jzx__ending ending = {.id = id, .reason = reason, .text = text};
-        end_with_ceremony(me, actor, inbox, fulls, &ending);
+        if (!end_with_ceremony(me, actor, inbox, fulls, &ending))
+            return;
     }
-    jzx__worker_count_exited(me, actor->task.daemon);
-    actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
-    if (JZX_LIKELY(!entry_left))
-        jzx__table_release(&loop->table, jzx__slots_of(me), actor);
+    give_slot_back(me, actor, entry_left);
+}
+
+void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
+                       const struct jzx__ending_kept *kept) {
+    JZX_ASSERT_OWNER(me);
+    JZX_ASSERT(actor->task.place == JZX__ENDING);
+    const struct jzx__ending_kept copy = *kept; /* it goes with its part */
+    struct jzx__ending ending = {.id = copy.id, .reason = copy.reason, .text = copy.text};
+    struct jzx__ending_kept *next = quiesce(me, actor);
+    if (next != NULL) {
+        wait_for_parts(actor, &ending, next);
+        return;
+    }
+    let_rest(me, actor, &ending);
+    give_slot_back(me, actor, (jzx__task_inbox(&actor->task) & JZX__INBOX_TOKEN) != 0);
 }

@@ -286,7 +286,8 @@ static jzx_err begin_named(struct caller *caller, jzx_context *ctx, const char *
 static struct jzx__member *find_member(const struct caller *caller) {
     struct jzx__cold *cold = jzx__actor_cold(caller->actor);
     uint64_t life = jzx__groups_get(caller->groups, &caller->key);
-    struct jzx__member *member = cold == NULL || life == 0 ? NULL : cold->groups;
+    struct jzx__member *member =
+        cold == NULL || life == 0 ? NULL : jzx__cold_part(cold, JZX__PART_GROUPS);
     while (member != NULL && member->group != jzx__group_of_life(life))
         member = member->next;
     return member;
@@ -304,8 +305,8 @@ static struct jzx__member *make_member(const struct caller *caller) {
 
 static void list_member(const struct caller *caller, struct jzx__member *member) {
     struct jzx__cold *cold = jzx__actor_cold(caller->actor);
-    member->next = cold->groups;
-    cold->groups = member;
+    member->next = jzx__cold_part(cold, JZX__PART_GROUPS);
+    jzx__cold_set_part(cold, JZX__PART_GROUPS, member);
 }
 
 static void free_member(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__member *member) {
@@ -314,12 +315,17 @@ static void free_member(struct jzx_loop *loop, struct jzx__worker *me, struct jz
 
 /* Frees a record that says nothing any more. */
 static void drop_if_unused(const struct caller *caller, struct jzx__member *member) {
-    struct jzx__member **link = &jzx__actor_cold(caller->actor)->groups;
+    struct jzx__cold *cold = jzx__actor_cold(caller->actor);
     if (member->joins != 0 || member->subscribes)
         return;
-    while (*link != member)
-        link = &(*link)->next;
-    *link = member->next;
+    struct jzx__member *before = jzx__cold_part(cold, JZX__PART_GROUPS);
+    if (before == member) {
+        jzx__cold_set_part(cold, JZX__PART_GROUPS, member->next);
+    } else {
+        while (before->next != member)
+            before = before->next;
+        before->next = member->next;
+    }
     free_member(caller->loop, caller->me, member);
 }
 
@@ -423,10 +429,9 @@ jzx_err jzx_group_list(jzx_context *ctx, char (*names)[JZX_NAME_MAX + 1], size_t
     jzx_err err = begin(&caller, ctx);
     if (err != JZX_OK)
         return err;
-    const struct jzx__cold *cold = jzx__actor_cold(caller.actor);
     size_t found = 0;
-    for (struct jzx__member *member = cold == NULL ? NULL : cold->groups; member != NULL;
-         member = member->next) {
+    for (struct jzx__member *member = jzx__actor_part(caller.actor, JZX__PART_GROUPS);
+         member != NULL; member = member->next) {
         if (member->joins == 0)
             continue;
         if (found < capacity)
@@ -547,11 +552,11 @@ jzx_err jzx_group_demonitor(jzx_context *ctx, const char *group) {
 
 /* ---- the end of an actor ---- */
 
-void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
+static void leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
     JZX_ASSERT_OWNER(me);
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__member *all = jzx__actor_cold(actor)->groups;
-    jzx__actor_cold(actor)->groups = NULL;
+    struct jzx__member *all = jzx__actor_part(actor, JZX__PART_GROUPS);
+    jzx__cold_set_part(jzx__actor_cold(actor), JZX__PART_GROUPS, NULL);
     jzx__lock_acquire(&loop->groups.lock);
     for (struct jzx__member *member = all; member != NULL; member = member->next) {
         if (member->subscribes)
@@ -568,3 +573,5 @@ void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
         all = next;
     }
 }
+
+const struct jzx__part_ops jzx__part_groups = {.leave = leave_all};

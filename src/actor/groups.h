@@ -91,9 +91,6 @@ void jzx__groups_init(struct jzx__groups *groups, const jzx_config *config,
                       const jzx_allocator *allocator);
 void jzx__groups_deinit(struct jzx__groups *groups);
 
-/* The actor ends, and leaves whatever it is in. Owner only. */
-void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor);
-
 /* ---- for those who send ---- */
 
 /* The life of a name's group, or 0. Any thread. */

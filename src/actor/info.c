@@ -2,8 +2,7 @@
 /* What an actor looks like, for people and tools: whole for actors of this thread's worker, and for
  * all while the loop does not run; from outside only what other threads may read. */
 #include "actor/mailbox.h"
-#include "actor/memory.h"
-#include "actor/timer_list.h"
+#include "actor/part.h"
 
 static size_t list_size_bytes(const struct jzx__node *node) {
     size_t bytes = 0;
@@ -28,6 +27,7 @@ static jzx_activity activity_of(const struct jzx__actor *actor) {
     case JZX__RUNNING:
         return jzx__actor_is_ending(actor) ? JZX_ACTIVITY_COMPLETE : JZX_ACTIVITY_RUNNING;
     case JZX__AWAY: return JZX_ACTIVITY_BLOCKED;
+    case JZX__ENDING: return JZX_ACTIVITY_COMPLETE;
     default: return JZX_ACTIVITY_READY;
     }
 }
@@ -41,8 +41,16 @@ static uint32_t current_tag(const struct jzx__worker *worker, const struct jzx__
     return jzx__atomic_load_relaxed(&seat->tag);
 }
 
-/* The part in the cold record. Stash and heap belong to a turn that went on without its worker. */
-static void fill_cold(const struct jzx__actor *actor, jzx_actor_info *info) {
+static size_t part_size_bytes(const struct jzx_loop *loop, const struct jzx__cold *cold,
+                              enum jzx__part part) {
+    const void *record = jzx__cold_part(cold, part);
+    const struct jzx__part_ops *ops = loop->part_ops[part];
+    return record == NULL || ops->size_bytes == NULL ? 0 : ops->size_bytes(record);
+}
+
+/* The part in the cold record. Stash and parts belong to a turn that went on without its worker. */
+static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *actor,
+                      jzx_actor_info *info) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);
     if (cold == NULL)
         return;
@@ -53,8 +61,8 @@ static void fill_cold(const struct jzx__actor *actor, jzx_actor_info *info) {
     if (actor->task.place != JZX__AWAY) {
         info->stashed = cold->stash_count;
         info->memory_bytes += list_size_bytes(cold->stash_first);
-        info->memory_bytes += jzx__memory_taken_bytes(cold);
-        info->memory_bytes += jzx__timer_list_size_bytes(cold);
+        for (uint32_t i = 0; i < JZX__PART_COUNT; i++)
+            info->memory_bytes += part_size_bytes(loop, cold, (enum jzx__part)i);
     }
 }
 
@@ -74,7 +82,7 @@ static void fill(struct jzx__worker *worker, struct jzx__actor *actor, jzx_actor
     info->memory_bytes =
         sizeof *actor + list_size_bytes(actor->task.head) + (size_t)in_inbox * JZX__BLOCK_SIZE_MIN;
     jzx__name_read(actor, info->name);
-    fill_cold(actor, info);
+    fill_cold(jzx__loop_of(worker), actor, info);
 }
 
 bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
@@ -119,7 +127,7 @@ static jzx_err fill_by_id(struct jzx_loop *loop, const struct jzx__drive *drive,
         return show(drive, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
     if (turn == NULL || turn->ctx.self != id)
         return jzx__mailbox_gone(loop);
-    fill(drive->me, jzx__turn_actor(turn), info); /* it asks from its own cleanup */
+    fill(drive->me, turn->actor, info); /* it asks from its own cleanup */
     info->id = id;
     return JZX_OK;
 }

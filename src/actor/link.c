@@ -2,6 +2,7 @@
 /* Monitors and links, as an actor makes them for itself. */
 #include "actor/mailbox.h"
 #include "actor/own.h"
+#include "actor/watch.h"
 
 /* Worker w counts its own references up from w + 1 in the upper bits; who has none shares. */
 #define REF_WORKER_SHIFT 48
@@ -17,6 +18,12 @@ static struct jzx__watch *watch_at_holder(struct jzx__link *link) {
     return JZX_CONTAINER_OF(link, struct jzx__watch, at_holder);
 }
 
+/* The watches that the actor holds, or NULL. */
+static struct jzx__link *ring_of(const struct jzx__own *own) {
+    struct jzx__actor_watches *watches = jzx__own_part(own, JZX__PART_WATCH);
+    return watches == NULL ? NULL : &watches->watches.ring;
+}
+
 /* ---- monitors ---- */
 
 static jzx_err monitor(struct jzx__own *own, jzx_actor_id target, jzx_monitor_ref *ref) {
@@ -24,7 +31,7 @@ static jzx_err monitor(struct jzx__own *own, jzx_actor_id target, jzx_monitor_re
     struct jzx__worker *me = own->me;
     if (target == own->turn->ctx.self)
         return JZX_ERR_INVALID_ARG;
-    if (!jzx__own_ensure_cold(own))
+    if (!jzx__own_ensure_part(own, JZX__PART_WATCH))
         return JZX_ERR_NO_MEMORY;
     struct jzx__watch *watch =
         jzx__watch_create(loop, me, JZX__WATCH_MONITOR, own->turn->ctx.self, target);
@@ -55,7 +62,7 @@ jzx_err jzx_demonitor(jzx_context *ctx, jzx_monitor_ref ref) {
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
     jzx_err err = JZX_ERR_NO_SUCH_ACTOR;
-    struct jzx__link *ring = own.cold == NULL ? NULL : &own.cold->watches.ring;
+    struct jzx__link *ring = ring_of(&own);
     for (struct jzx__link *link = ring == NULL ? NULL : ring->prev; link != ring;
          link = link->prev) {
         struct jzx__watch *watch = watch_at_holder(link);
@@ -72,7 +79,7 @@ jzx_err jzx_demonitor(jzx_context *ctx, jzx_monitor_ref ref) {
 /* ---- links ---- */
 
 static bool is_linked(struct jzx__cold *cold, jzx_actor_id other) {
-    struct jzx__link *ring = &cold->watches.ring;
+    struct jzx__link *ring = &jzx__watches_of(cold)->watches.ring;
     for (struct jzx__link *link = ring->prev; link != ring; link = link->prev) {
         struct jzx__watch *watch = watch_at_holder(link);
         if (watch->kind == JZX__WATCH_LINK && jzx__watch_notice(watch)->actor == other)
@@ -108,7 +115,7 @@ static jzx_err link_with(struct jzx__own *own, jzx_actor_id other) {
     struct jzx__watch *theirs;
     if (other == own->turn->ctx.self)
         return JZX_ERR_INVALID_ARG;
-    if (!jzx__own_ensure_cold(own))
+    if (!jzx__own_ensure_part(own, JZX__PART_WATCH))
         return JZX_ERR_NO_MEMORY;
     if (is_linked(own->cold, other))
         return JZX_OK;
@@ -139,7 +146,7 @@ jzx_err jzx_unlink(jzx_context *ctx, jzx_actor_id other) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
-    struct jzx__link *ring = own.cold == NULL ? NULL : &own.cold->watches.ring;
+    struct jzx__link *ring = ring_of(&own);
     for (struct jzx__link *link = ring == NULL ? NULL : ring->next; link != ring;) {
         struct jzx__watch *watch = watch_at_holder(link);
         link = link->next;
@@ -192,7 +199,7 @@ static void hold_all(struct jzx__own *own, const struct jzx__bonds *bonds) {
 static jzx_err spawn_watched(struct jzx__own *own, const jzx_spawn_opts *opts, bool linked,
                              jzx_actor_id *id, jzx_monitor_ref *ref) {
     struct jzx__bonds bonds = {0};
-    if (!jzx__own_ensure_cold(own) || !prepare(own, linked, ref != NULL, &bonds))
+    if (!jzx__own_ensure_part(own, JZX__PART_WATCH) || !prepare(own, linked, ref != NULL, &bonds))
         return JZX_ERR_NO_MEMORY;
     jzx_monitor_ref made = JZX_NO_MONITOR;
     if (ref != NULL) {

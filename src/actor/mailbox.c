@@ -68,11 +68,7 @@ static void tell_waiter(struct jzx__worker *me, struct jzx__message *message, jz
     }
 }
 
-static void add_waiter(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
-    if (jzx__mailbox_has_room(actor)) {
-        tell_waiter(me, jzx__message_of(node), id_of_node(actor, node));
-        return;
-    }
+static void add_waiter(struct jzx__actor *actor, struct jzx__node *node) {
     struct jzx__node *last = actor->task.waiters;
     node->next = last == NULL ? node : last->next;
     if (last != NULL)
@@ -86,7 +82,7 @@ void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor,
     if (last == NULL || (!at_end && !jzx__mailbox_has_room(actor)))
         return;
     actor->task.waiters = NULL;
-    actor->task.care &= (uint8_t)~JZX__CARE_ROOM;
+    actor->task.care &= (uint16_t)~JZX__CARE_ROOM;
     struct jzx__node *node = last->next;
     last->next = NULL;
     while (node != NULL) {
@@ -122,39 +118,28 @@ static void drop_oldest(struct jzx__worker *me, struct jzx__actor *actor) {
     jzx__message_bury(loop, me, oldest, id, jzx__actor_name(actor));
 }
 
-/* What is not for the mailbox: requests for room, messages to older generations. Calls out. */
-static void answer_others(struct jzx__worker *me, struct jzx__actor *actor,
-                          struct jzx__node *nodes) {
+/* Nodes of other generations, and those that nobody has asked for. Calls out. */
+static void bury_others(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
-        jzx_actor_id id = id_of_node(actor, node);
-        if (node->lane == JZX__LANE_TIMER)
-            jzx__timer_bury(me, node, id, NULL);
-        else if (jzx__lane_is_watch(node->lane))
-            jzx__watch_bury(me, node, NULL, NULL);
-        else if (node->lane != JZX__LANE_ROOM)
-            jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), id, NULL);
-        else if (id == jzx__actor_id(actor))
-            add_waiter(me, actor, node);
-        else
-            tell_waiter(me, jzx__message_of(node), id); /* its target has ended */
+        jzx__node_bury(me, node, &(struct jzx__addressee){.id = id_of_node(actor, node)});
     }
 }
 
-/* A node that is to be looked at before it is handled. False if it is none for the mailbox. */
-static bool file_special(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
-    if (node->lane == JZX__LANE_TIMER && !jzx__timer_file(me, actor, node))
-        return false;
-    if (node->lane == JZX__LANE_WATCH)
-        jzx__watch_take_spare(actor, node);
-    jzx__mailbox_look(actor);
+/* One of the actor's own generation. False if it goes to the others. */
+static bool file_own(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
+    const struct jzx__lane_ops *lane = jzx__lane_of(node);
+    switch (lane->file == NULL ? JZX__FILED_KEEP : lane->file(me, actor, node)) {
+    case JZX__FILED_KEEP:
+        jzx__mailbox_look(actor);
+        jzx__task_append(&actor->task, node, node->weight);
+        break;
+    case JZX__FILED_TAKEN: break;
+    case JZX__FILED_DEFER: jzx__mailbox_defer(actor, node); break;
+    case JZX__FILED_VAIN: return false;
+    }
     return true;
-}
-
-/* Q4 of ask.h: nobody has asked. */
-static bool is_answer_in_vain(const struct jzx__actor *actor, const struct jzx__node *node) {
-    return node->lane == JZX__LANE_ANSWER && jzx__actor_cold(actor) == NULL;
 }
 
 void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes) {
@@ -165,22 +150,56 @@ void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct 
     while (nodes != NULL) { /* nothing calls out before all are in: order (B3) */
         struct jzx__node *node = nodes;
         nodes = node->next;
-        if (node->lane != JZX__LANE_ROOM && node->generation == generation &&
-            JZX_LIKELY(!is_answer_in_vain(actor, node))) {
-            if (JZX_UNLIKELY(node->lane >= JZX__LANE_TIMER) && !file_special(me, actor, node))
+        if (JZX_LIKELY(node->generation == generation)) {
+            if (JZX_LIKELY(!jzx__lane_is_special(node->lane))) {
+                jzx__task_append(&actor->task, node, node->weight);
                 continue;
-            jzx__task_append(&actor->task, node, node->weight);
-        } else {
-            *others_tail = node;
-            others_tail = &node->next;
+            }
+            if (file_own(me, actor, node))
+                continue;
         }
+        *others_tail = node;
+        others_tail = &node->next;
     }
     *others_tail = NULL;
-    answer_others(me, actor, others);
+    bury_others(me, actor, others);
+    if (JZX_UNLIKELY(actor->task.waiters != NULL))
+        jzx__mailbox_tell_waiters(me, actor, false);
     if (jzx__actor_on_full(actor) == JZX_FULL_DROP_OLDEST) {
         while (actor->task.pending > jzx__actor_cap(actor))
             drop_oldest(me, actor); /* B4 */
     }
+}
+
+static struct jzx__node *reversed(struct jzx__node *node) {
+    struct jzx__node *oldest = NULL;
+    while (node != NULL) {
+        struct jzx__node *next = node->next;
+        node->next = oldest;
+        oldest = node;
+        node = next;
+    }
+    return oldest;
+}
+
+void jzx__mailbox_defer(struct jzx__actor *actor, struct jzx__node *node) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    node->next = cold->deferred;
+    cold->deferred = node;
+}
+
+void jzx__mailbox_file_deferred(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__turn *turn) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__node *nodes = reversed(turn->requested);
+    turn->requested = NULL;
+    if (cold != NULL && cold->deferred != NULL) {
+        struct jzx__node *deferred = reversed(cold->deferred);
+        cold->deferred = NULL;
+        jzx__mailbox_file(me, actor, deferred);
+    }
+    if (nodes != NULL)
+        jzx__mailbox_file(me, actor, nodes);
 }
 
 void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor) {
@@ -308,6 +327,23 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     return JZX_OK;
 }
 
+/* ---- the lane of requests for room ---- */
+
+static enum jzx__filed file_request(struct jzx__worker *me, struct jzx__actor *actor,
+                                    struct jzx__node *node) {
+    (void)me;
+    add_waiter(actor, node); /* told when all are filed, if there is room */
+    return JZX__FILED_TAKEN;
+}
+
+/* Its target has ended: there will be no queue to wait for. */
+static void bury_request(struct jzx__worker *me, struct jzx__node *node,
+                         const struct jzx__addressee *to) {
+    tell_waiter(me, jzx__message_of(node), to->id);
+}
+
+const struct jzx__lane_ops jzx__lane_room = {.file = file_request, .bury = bury_request};
+
 /* ---- jzx_send_when_room ---- */
 
 static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id target,
@@ -324,7 +360,8 @@ static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_a
     request->node.lane = JZX__LANE_ROOM;
     if (jzx__worker_owns(me, &actor->task) &&
         (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) == 0) {
-        add_waiter(me, actor, &request->node);
+        add_waiter(actor, &request->node);
+        jzx__mailbox_tell_waiters(me, actor, false);
         return JZX_OK;
     }
     jzx_err err = jzx__mailbox_deliver_remote(loop, me, actor, request);

@@ -11,15 +11,22 @@
 #define JZX_ACTOR_MAILBOX_H
 
 #include "actor/message.h"
-#include "actor/timer.h"
-#include "actor/watch.h"
 
 /* Takes a non-empty inbox into the private list. Owner only. */
 void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor);
 
-/* Files nodes (oldest first) that came out of the inbox: stale ones are buried, requests for room
- * become waiters, the rest is appended and trimmed. Owner only. */
+/* Files nodes (oldest first) that came out of the inbox: stale ones are buried, others go where
+ * their lane says, the rest is appended and trimmed. Owner only. */
 void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *nodes);
+
+/* The actor's turn goes on without its worker: the node is filed when that is over. The actor has a
+ * cold record. Owner only. */
+void jzx__mailbox_defer(struct jzx__actor *actor, struct jzx__node *node);
+
+/* It is over: files what was deferred, and then what the turn has for the actor itself. Owner only.
+ */
+void jzx__mailbox_file_deferred(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__turn *turn);
 
 /* Why an actor cannot be reached: the loop is closed, or the actor is gone. */
 static inline jzx_err jzx__mailbox_gone(const struct jzx_loop *loop) {
@@ -53,12 +60,17 @@ static inline void jzx__mailbox_look(struct jzx__actor *actor) {
     actor->task.care |= JZX__CARE_HEAD;
 }
 
+/* It was. */
+static inline void jzx__mailbox_looked(struct jzx__actor *actor) {
+    jzx__actor_cold(actor)->looks--;
+}
+
 /* Appends to the private list and makes ready. Owner only, with B1 and B3 seen to. */
 static inline void jzx__mailbox_append(struct jzx__worker *me, struct jzx__actor *actor,
                                        struct jzx__message *message) {
     jzx__task_append(&actor->task, &message->node, message->node.weight);
     jzx__counter_add(&me->counters.accepted, 1);
-    if (JZX_UNLIKELY(message->node.lane >= JZX__LANE_TIMER))
+    if (JZX_UNLIKELY(jzx__lane_is_special(message->node.lane)))
         jzx__mailbox_look(actor);
     jzx__worker_ready(me, &actor->task);
     if (JZX_UNLIKELY(actor->task.pending >= JZX__SOFT_LIMIT))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* jzx_alloc and its relatives: whose context it is, and then the arena's work. */
-#include "actor/memory.h"
-
+/* The memory of an actor: jzx_alloc and its relatives. They find out whose context it is, and leave
+ * the work to an arena, which takes its memory from the allocator hooks and not from the worker's
+ * slabs, so that a turn can go on without its worker. */
 #include "actor/own.h"
 #include "base/arena.h"
 
@@ -14,8 +14,7 @@ static JZX_COLD struct jzx__actor *owner_of(const jzx_context *ctx) {
 
 /* Of an actor that may have none yet; NULL for no actor, too. */
 static struct jzx__arena *arena_of(const struct jzx__actor *actor) {
-    const struct jzx__cold *cold = actor == NULL ? NULL : jzx__actor_cold(actor);
-    return cold == NULL ? NULL : cold->arena;
+    return actor == NULL ? NULL : jzx__actor_part(actor, JZX__PART_HEAP);
 }
 
 /* As the arena has it. */
@@ -40,10 +39,13 @@ static struct jzx__arena *open_arena(jzx_context *ctx) {
     struct jzx__cold *cold = actor == NULL ? NULL : cold_of(ctx, actor);
     if (cold == NULL)
         return NULL;
-    if (cold->arena == NULL)
-        cold->arena =
+    struct jzx__arena *arena = jzx__cold_part(cold, JZX__PART_HEAP);
+    if (arena == NULL) {
+        arena =
             jzx__arena_create(&ctx->loop->sched.allocator, quota_of(ctx->loop->default_heap_quota));
-    return cold->arena;
+        jzx__cold_set_part(cold, JZX__PART_HEAP, arena);
+    }
+    return arena;
 }
 
 /* The first block, a cleanup, a chunk that is used up, large blocks, errors. */
@@ -118,12 +120,16 @@ jzx_err jzx_heap_info_get(jzx_context *ctx, jzx_heap_info *info) {
     return JZX_OK;
 }
 
-void jzx__memory_release(struct jzx__cold *cold) {
-    if (cold->arena != NULL)
-        jzx__arena_destroy(cold->arena);
-    cold->arena = NULL;
+/* The actor has ended, and its cleanup is over: all of it goes. */
+static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    (void)loop;
+    (void)me;
+    jzx__arena_destroy(record);
 }
 
-size_t jzx__memory_taken_bytes(const struct jzx__cold *cold) {
-    return cold->arena == NULL ? 0 : cold->arena->taken_bytes;
+static size_t size_bytes(const void *record) {
+    const struct jzx__arena *arena = record;
+    return arena->taken_bytes;
 }
+
+const struct jzx__part_ops jzx__part_heap = {.release = release, .size_bytes = size_bytes};

@@ -2,8 +2,8 @@
 /* Blocks for messages, and what becomes of those that nobody handles. */
 #include "actor/message.h"
 
+#include "actor/part.h"
 #include "actor/share.h"
-#include "actor/timer.h"
 #include "base/alloc.h"
 
 #include <string.h>
@@ -14,13 +14,17 @@ static size_t block_need(size_t len, bool has_destructor) {
     return sizeof(struct jzx__message) + len + (has_destructor ? sizeof(jzx_msg_destructor) : 0);
 }
 
+static uint32_t class_of(const struct jzx__message *message) {
+    return message->node.size_class & ~JZX__MSG_SHARED;
+}
+
 static size_t block_size(const struct jzx__message *message) {
-    const uint8_t tailed = JZX__MSG_HAS_DESTRUCTOR | JZX__MSG_TRAILER;
-    switch (message->node.size_class) {
+    bool tailed = jzx__message_trailer_kind(message) != JZX__TRAILER_NONE;
+    switch (class_of(message)) {
     case JZX__MSG_EMBEDDED:
-    case JZX__MSG_RETIRED: return sizeof(struct jzx__timer);
-    case JZX__MSG_LARGE: return block_need(message->len, (message->node.flags & tailed) != 0);
-    default: return jzx__slab_class_size(message->node.size_class);
+    case JZX__MSG_RETIRED: return JZX__MSG_EMBEDDED_SIZE;
+    case JZX__MSG_LARGE: return block_need(message->len, tailed);
+    default: return jzx__slab_class_size(class_of(message));
     }
 }
 
@@ -47,11 +51,12 @@ struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx
             : jzx__sched_alloc(&loop->sched, me, class_index);
     if (message == NULL)
         return NULL;
-    message->node.size_class = (uint8_t)class_index;
+    message->node.lane = JZX__LANE_USER;
     message->node.flags = 0;
+    message->node.size_class = (uint8_t)class_index;
     message->len = (uint32_t)len;
     if (destructor != NULL) {
-        message->node.flags = JZX__MSG_HAS_DESTRUCTOR;
+        message->node.flags = JZX__TRAILER_DESTRUCTOR;
         memcpy(jzx__message_trailer(message), &destructor, sizeof destructor);
     }
     return message;
@@ -59,15 +64,15 @@ struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx
 
 void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
                                 struct jzx__message *message) {
-    if (message->node.flags & JZX__MSG_TIMER) {
-        jzx__timer_release(loop, me, message);
+    if (jzx__message_needs_worker(message)) {
+        jzx__lane_of(&message->node)->release(loop, me, message);
         return;
     }
     if (message->node.flags & JZX__MSG_REF)
         message = jzx__shared_unwrap(loop, me, message);
-    if ((message->node.flags & JZX__MSG_SHARED) && !jzx__shared_release(message))
+    if (jzx__message_is_shared(message) && !jzx__shared_release(message))
         return;
-    if (message->node.flags & JZX__MSG_HAS_DESTRUCTOR) {
+    if (jzx__message_trailer_kind(message) == JZX__TRAILER_DESTRUCTOR) {
         jzx_msg_destructor destructor;
         memcpy(&destructor, jzx__message_trailer(message), sizeof destructor);
         struct jzx__visit visit;
@@ -75,13 +80,13 @@ void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
         destructor(message->payload, message->len);
         jzx__visit_end(&visit);
     }
-    switch (message->node.size_class) {
+    switch (class_of(message)) {
     case JZX__MSG_RETIRED: break;
-    case JZX__MSG_EMBEDDED: jzx__timer_free_block(loop, me, message); break;
+    case JZX__MSG_EMBEDDED: loop->part_ops[JZX__PART_TIMER]->free_block(loop, me, message); break;
     case JZX__MSG_LARGE:
         jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
         break;
-    default: jzx__sched_free(&loop->sched, me, message->node.size_class, message); break;
+    default: jzx__sched_free(&loop->sched, me, class_of(message), message); break;
     }
 }
 
@@ -98,6 +103,15 @@ void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
         jzx__loop_emit(loop, &event);
     }
     jzx__message_destroy(loop, me, message);
+}
+
+void jzx__node_bury(struct jzx__worker *me, struct jzx__node *node,
+                    const struct jzx__addressee *to) {
+    const struct jzx__lane_ops *lane = jzx__lane_of(node);
+    if (lane->bury != NULL)
+        lane->bury(me, node, to);
+    else
+        jzx__message_bury(jzx__loop_of(me), me, jzx__message_of(node), to->id, to->name);
 }
 
 void jzx__message_bury_all(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__node **nodes,

@@ -10,6 +10,7 @@
 #ifndef JZX_ACTOR_MESSAGE_H
 #define JZX_ACTOR_MESSAGE_H
 
+#include "actor/lane.h"
 #include "actor/system.h"
 #include "base/slab.h"
 
@@ -17,35 +18,29 @@
 
 #include <string.h>
 
-/* node.lane */
-enum jzx__lane {
-    JZX__LANE_USER,    /* 0, as jzx__node_init_plain writes it */
-    JZX__LANE_RUNTIME, /* never refused and not counted, but in order with user messages */
-    JZX__LANE_ROOM,    /* a request for room: becomes a waiter when it is taken in */
-    JZX__LANE_TIMER,   /* a timer's, as one of the runtime; see timer.h for what else it may be.
-                        * From here on a node is looked at before it is handled */
-    JZX__LANE_ANSWER,  /* as one of the runtime, until it was looked at; see ask.h */
-    JZX__LANE_WATCH,   /* see watch.h, both */
-    JZX__LANE_LEAVE
-};
-
 /* Tags of messages to supervisors. */
 #define JZX__TAG_CHILD_EXIT 0xFFFF0002u
 
-/* node.flags */
-#define JZX__MSG_HAS_DESTRUCTOR 0x01u
-#define JZX__MSG_TIMER 0x02u    /* belongs to a timer, which knows what becomes of it */
-#define JZX__MSG_TRAILER 0x04u  /* where a destructor would be stands something else */
-#define JZX__MSG_QUESTION 0x08u /* the trailer is its reference, and it was not answered yet */
-#define JZX__MSG_ANSWER 0x10u   /* the trailer is the reference of its question */
-#define JZX__MSG_SHARED 0x20u   /* a buffer with a count, see share.h; never in a mailbox */
-#define JZX__MSG_REF 0x40u      /* a reference to one */
+/* node.flags: what the last word of a block is, in the low bits, */
+enum jzx__trailer {
+    JZX__TRAILER_NONE,       /* part of the payload, or nothing */
+    JZX__TRAILER_DESTRUCTOR, /* to be called when the block is released */
+    JZX__TRAILER_OTHER,      /* the owner's own */
+    JZX__TRAILER_QUESTION,   /* the reference of the question that the message is, unanswered yet */
+    JZX__TRAILER_ANSWER      /* the reference of the question that the message answers */
+};
+#define JZX__MSG_TRAILER_MASK 0x07u
+/* and bits; 0x08, 0x10 and 0x20 are free, 0x80 is JZX__NODE_HINTED. */
+#define JZX__MSG_REF 0x40u /* a reference to a shared buffer, see share.h */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT
 /* node.size_class of a block that is part of a timer's record. RETIRED: never to be used again. */
 #define JZX__MSG_EMBEDDED 0x10u
 #define JZX__MSG_RETIRED 0x11u
+#define JZX__MSG_EMBEDDED_SIZE JZX__BLOCK_SIZE_MIN
+/* With one of these: a buffer with a count, see share.h; never in a mailbox. */
+#define JZX__MSG_SHARED 0x20u
 
 struct jzx__message {
     struct jzx__node node;
@@ -60,6 +55,19 @@ _Static_assert(sizeof(struct jzx__message) + JZX_MSG_INLINE == JZX__BLOCK_SIZE_M
 
 static inline struct jzx__message *jzx__message_of(struct jzx__node *node) {
     return JZX_CONTAINER_OF(node, struct jzx__message, node);
+}
+
+static inline enum jzx__trailer jzx__message_trailer_kind(const struct jzx__message *message) {
+    return (enum jzx__trailer)(message->node.flags & JZX__MSG_TRAILER_MASK);
+}
+
+static inline void jzx__message_set_trailer_kind(struct jzx__message *message,
+                                                 enum jzx__trailer kind) {
+    message->node.flags = (uint8_t)((message->node.flags & ~JZX__MSG_TRAILER_MASK) | kind);
+}
+
+static inline bool jzx__message_is_shared(const struct jzx__message *message) {
+    return (message->node.size_class & JZX__MSG_SHARED) != 0;
 }
 
 static inline struct jzx__message *jzx__message_of_data(void *data) {
@@ -85,8 +93,8 @@ static inline void jzx__copy_short(char *to, const char *from, size_t len) {
     }
 }
 
-/* A block for a payload of len bytes and perhaps a destructor, or NULL. Of the header only the size
- * class, len and flags are set. */
+/* A block for a payload of len bytes and perhaps a destructor, or NULL. Of the header the size
+ * class, lane, len and flags are set. */
 JZX_COLD struct jzx__message *jzx__message_create_large(struct jzx_loop *loop,
                                                         struct jzx__worker *me, size_t len,
                                                         jzx_msg_destructor destructor);
@@ -104,8 +112,9 @@ static inline struct jzx__message *jzx__message_create(struct jzx_loop *loop,
                                                           : jzx__sched_alloc(&loop->sched, NULL, 0);
     if (JZX_UNLIKELY(message == NULL))
         return NULL;
-    message->node.size_class = 0;
+    message->node.lane = JZX__LANE_USER;
     message->node.flags = 0;
+    message->node.size_class = 0;
     message->len = (uint32_t)len;
     return message;
 }
@@ -129,6 +138,15 @@ size_t jzx__message_size_bytes(const struct jzx__message *message);
  * observer, released. On the driving thread. */
 void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message,
                        jzx_actor_id id, const char *name);
+
+/* A node of any lane that will reach no actor. On the driving thread. */
+void jzx__node_bury(struct jzx__worker *me, struct jzx__node *node,
+                    const struct jzx__addressee *to);
+
+/* True if only the worker can release it. */
+static inline bool jzx__message_needs_worker(const struct jzx__message *message) {
+    return jzx__lane_of(&message->node)->release != NULL;
+}
 
 /* The same for a list of messages, which is empty then. */
 void jzx__message_bury_all(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__node **nodes,

@@ -5,25 +5,26 @@
 #ifndef JZX_ACTOR_OWN_H
 #define JZX_ACTOR_OWN_H
 
+#include "actor/part.h"
 #include "actor/system.h"
 
 /* The actor, if its turn or its init runs on this thread with this context, also when the thread
  * has lost its worker; else NULL. In the cleanup the id is stale already: NULL. */
 static inline struct jzx__actor *jzx__own_turn(const jzx_context *ctx) {
     struct jzx__seat *seat = jzx__seat_of_thread;
-    const struct jzx__turn *turn = (const void *)seat->turn;
+    const struct jzx__turn *turn = seat->turn;
     /* relaxed: this thread's own */
-    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
-    if (JZX_UNLIKELY(ctx != &turn->ctx || task == NULL))
+    bool is_idle = jzx__atomic_load_relaxed(&seat->task) == NULL;
+    if (JZX_UNLIKELY((const void *)ctx != turn || is_idle)) /* the context is its first member */
         return NULL;
-    struct jzx__actor *actor = jzx__actor_of(task);
+    struct jzx__actor *actor = turn->actor;
     return JZX_LIKELY(jzx__actor_id(actor) == turn->ctx.self) ? actor : NULL;
 }
 
 /* The actor, if its cleanup runs on this thread with this context; else NULL. */
 static inline struct jzx__actor *jzx__own_cleanup(const jzx_context *ctx) {
     const struct jzx__turn *turn = jzx__seat_of_thread->cleanup; /* it has one of its own */
-    return turn == NULL || ctx != &turn->ctx ? NULL : jzx__turn_actor(turn);
+    return turn == NULL || ctx != &turn->ctx ? NULL : turn->actor;
 }
 
 /* A call of an actor in its own turn. */
@@ -40,7 +41,7 @@ static inline bool jzx__own_begin(struct jzx__own *own, const jzx_context *ctx) 
     if (actor == NULL)
         return false;
     own->me = jzx__loop_visit(ctx->loop, &own->visit);
-    own->turn = (void *)own->visit.seat->turn;
+    own->turn = own->visit.seat->turn;
     own->cold = jzx__actor_cold(actor);
     return true;
 }
@@ -51,8 +52,19 @@ static inline void jzx__own_end(struct jzx__own *own) {
 
 /* False without memory. */
 static inline bool jzx__own_ensure_cold(struct jzx__own *own) {
-    own->cold = jzx__cold_ensure(own->turn->ctx.loop, own->me, jzx__turn_actor(own->turn));
+    own->cold = jzx__cold_ensure(own->turn->ctx.loop, own->me, own->turn->actor);
     return own->cold != NULL;
+}
+
+/* The same with the record of a part that is of JZX__PART_CLASS. */
+static inline bool jzx__own_ensure_part(struct jzx__own *own, enum jzx__part part) {
+    return jzx__own_ensure_cold(own) &&
+           jzx__part_ensure(own->turn->ctx.loop, own->me, own->cold, part) != NULL;
+}
+
+/* NULL if there is none. */
+static inline void *jzx__own_part(const struct jzx__own *own, enum jzx__part part) {
+    return own->cold == NULL ? NULL : jzx__cold_part(own->cold, part);
 }
 
 #endif

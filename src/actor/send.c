@@ -149,7 +149,7 @@ static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     if (actor == NULL)
         return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
     struct jzx__message *message = jzx__message_of_data(data);
-    if (message->node.flags & JZX__MSG_SHARED)
+    if (jzx__message_is_shared(message))
         return move_shared(loop, me, actor, message, to, from, tag);
     address(message, to, from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
@@ -169,7 +169,7 @@ jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *d
 jzx_err jzx_send_shared(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data,
                         uint32_t tag) {
     struct jzx__message *block = data == NULL ? NULL : jzx__message_of_data(data);
-    if (loop == NULL || block == NULL || (block->node.flags & JZX__MSG_SHARED) == 0)
+    if (loop == NULL || block == NULL || !jzx__message_is_shared(block))
         return jzx_send_msg(loop, to, from, NULL, tag); /* refused, and in the books */
     jzx__shared_acquire(block);
     jzx_err err = jzx_send_msg(loop, to, from, data, tag); /* moves the new one */

@@ -7,7 +7,7 @@ static struct jzx__shared *shared_of(struct jzx__message *block) {
 }
 
 void jzx__shared_init(struct jzx__message *block) {
-    block->node.flags |= JZX__MSG_SHARED;
+    block->node.size_class |= JZX__MSG_SHARED;
     /* relaxed: the caller's alone as yet; whoever gets a reference gets it by a publication */
     jzx__atomic_store_relaxed(&shared_of(block)->references, 1u);
 }
@@ -46,7 +46,7 @@ void *jzx_msg_share(jzx_loop *loop, void *data) {
     if (loop == NULL || data == NULL)
         return NULL;
     struct jzx__message *block = jzx__message_of_data(data);
-    if ((block->node.flags & JZX__MSG_SHARED) == 0)
+    if (!jzx__message_is_shared(block))
         jzx__shared_init(block);
     return data;
 }

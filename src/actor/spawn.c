@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Making actors: checking the options, filling a slot, opening it (R13). */
 #include "actor/mailbox.h"
+#include "actor/watch.h"
 
 #include "jzx/context.h"
 
@@ -12,11 +13,17 @@ void jzx_spawn_opts_init(jzx_spawn_opts *opts) {
         *opts = JZX_SPAWN_OPTS();
 }
 
-_Static_assert(sizeof(jzx_spawn_opts) <= 64, "beyond 64 bytes compilers clear it by rep stos");
+_Static_assert(sizeof(jzx_spawn_opts) == 104, "beyond 111 bytes gcc 12 clears it by rep stos");
+
+/* Not 0 if something is asked for that this version does not know. */
+static inline uint64_t reserved_of(const jzx_spawn_opts *opts) {
+    const uint64_t *reserved = opts->reserved;
+    return reserved[0] | reserved[1] | reserved[2] | reserved[3] | reserved[4];
+}
 
 static bool opts_are_valid(const jzx_spawn_opts *opts) {
     return opts != NULL && opts->size == sizeof *opts && opts->behavior != NULL &&
-           opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
+           reserved_of(opts) == 0 && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
            (opts->stash_cap <= JZX_MAILBOX_CAP_MAX || opts->stash_cap == JZX_NONE) &&
            (unsigned)opts->on_full <= JZX_FULL_DROP_NEW && opts->priority <= JZX_PRIORITY_LOW &&
            (JZX_LIKELY(opts->name == NULL) ||
@@ -31,9 +38,9 @@ static bool needs_cold(const jzx_spawn_opts *opts) {
 struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me) {
     struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
     if (cold != NULL) {
-        memset(cold, 0, offsetof(struct jzx__cold, name));
-        jzx__list_init(&cold->watchers);
-        jzx__list_init(&cold->watches);
+        memset(cold, 0, offsetof(struct jzx__cold, part_bits));
+        /* relaxed: nobody has it yet; who reads it late compares generations */
+        jzx__atomic_store_relaxed(&cold->part_bits, 0u);
         jzx__name_write(cold, "");
         cold->stash_cap = JZX_DEFAULT_STASH_CAP;
     }
@@ -97,7 +104,7 @@ static void fill_extras(const struct jzx_loop *loop, struct jzx__task *task,
 /* care is what the first turn must look at, beside what the options ask for. */
 JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
                           const jzx_spawn_opts *opts, struct jzx__cold *cold,
-                          jzx_actor_status status, uint8_t care) {
+                          jzx_actor_status status, uint16_t care) {
     uint32_t cap = opts->mailbox_cap != 0 ? opts->mailbox_cap : loop->default_mailbox_cap;
     struct jzx__task *task = &slot->task;
     /* relaxed, both: only late senders of older generations can read them before the slot is open
@@ -111,11 +118,11 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->easy = jzx__task_easy(cap);
     task->place = JZX__NEW; /* eight bytes in a row, which the compiler writes at once */
     task->holds = false;
-    task->status = (uint8_t)status;
     task->care = care;
-    task->rest = JZX__IDLE;
-    task->heat = 0;
     task->stays = 0;
+    task->rest = JZX__IDLE;
+    task->status = status & 0xF;
+    task->heat = 0;
     task->bound = JZX__FREE;
     task->rank = JZX__NORMAL;
     task->daemon = opts->daemon;
@@ -168,7 +175,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     tell_before(bonds, id);
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
-    slot->task.care &= (uint8_t)~JZX__CARE_ANNOUNCE;
+    slot->task.care &= (uint16_t)~JZX__CARE_ANNOUNCE;
     if (opts->init != NULL || mail != NULL)
         jzx__worker_ready(me, &slot->task);
     return id;
@@ -256,14 +263,17 @@ static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
         cold = jzx__cold_create(loop, me);
         if (cold == NULL)
             return JZX_ERR_NO_MEMORY;
+        if (bonds != NULL && jzx__part_ensure(loop, me, cold, JZX__PART_WATCH) == NULL) {
+            jzx__spare_destroy(loop, me, JZX__PART_WATCH, cold);
+            return JZX_ERR_NO_MEMORY;
+        }
         fill_cold(loop, cold, opts);
     }
     jzx_err err = JZX_OK;
     struct jzx__actor *slot =
         jzx__table_acquire(&loop->table, me != NULL ? jzx__slots_of(me) : NULL, &err);
     if (slot == NULL) {
-        if (cold != NULL)
-            jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
+        jzx__spare_destroy(loop, me, JZX__PART_WATCH, cold);
         return err;
     }
     if (bonds != NULL)
@@ -297,10 +307,12 @@ static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *o
     return err;
 }
 
-/* The last eight bytes of the options, from on_full on. */
+/* The eight bytes of the options from on_full on. */
 static inline uint64_t tail_of(const jzx_spawn_opts *opts) {
     uint64_t tail;
-    _Static_assert(sizeof *opts - offsetof(jzx_spawn_opts, on_full) == sizeof tail, "one word");
+    _Static_assert(offsetof(jzx_spawn_opts, reserved) - offsetof(jzx_spawn_opts, on_full) ==
+                       sizeof tail,
+                   "one word");
     memcpy(&tail, &opts->on_full, sizeof tail);
     return tail;
 }
@@ -312,7 +324,7 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
                                   .priority = UINT8_MAX,
                                   .account = true}; /* all of the tail but daemon */
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
-                       opts->stash_cap | (tail_of(opts) & tail_of(&extra));
+                       opts->stash_cap | (tail_of(opts) & tail_of(&extra)) | reserved_of(opts);
     return opts->size == sizeof *opts && extras == 0 && opts->behavior != NULL &&
            opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }

@@ -23,16 +23,18 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
     if (turn == NULL)
         return NULL;
     struct jzx__message *message = turn->current;
-    if (JZX_UNLIKELY(jzx__message_is_timer(message))) {
+    const struct jzx__lane_ops *lane = jzx__lane_of(&message->node);
+    if (JZX_UNLIKELY(lane->take != NULL)) {
         struct jzx__visit visit;
         struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
         bool taken =
-            (me != NULL || has_lost(turn, &visit, me)) && jzx__timer_take(ctx->loop, me, message);
+            (me != NULL || has_lost(turn, &visit, me)) && lane->take(ctx->loop, me, message);
         jzx__visit_end(&visit);
         if (!taken)
             return NULL;
     }
-    message->node.flags &= (uint8_t) ~(JZX__MSG_QUESTION | JZX__MSG_ANSWER); /* a buffer as any */
+    if (jzx__message_trailer_kind(message) > JZX__TRAILER_OTHER)
+        jzx__message_set_trailer_kind(message, JZX__TRAILER_OTHER); /* a buffer as any */
     turn->current = NULL;
     if (JZX_UNLIKELY(message->node.flags & JZX__MSG_REF)) {
         struct jzx__visit visit;
@@ -59,15 +61,16 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
 }
 
 static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
-    struct jzx__actor *actor = jzx__turn_actor(turn);
+    struct jzx__actor *actor = turn->actor;
     struct jzx__cold *cold = jzx__cold_ensure(turn->ctx.loop, me, actor);
     if (cold == NULL)
         return JZX_ERR_NO_MEMORY;
     if (cold->stash_count >= cold->stash_cap)
         return JZX_ERR_MAILBOX_FULL;
     struct jzx__node *node = &turn->current->node;
-    if (node->lane == JZX__LANE_TIMER && jzx__message_is_timer(turn->current))
-        jzx__timer_stash(turn->current);
+    const struct jzx__lane_ops *lane = jzx__lane_of(node);
+    if (lane->stash != NULL)
+        lane->stash(turn->current);
     node->next = NULL;
     if (cold->stash_first == NULL)
         cold->stash_first = node;
@@ -101,7 +104,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
     struct jzx__task *task = &actor->task;
     for (struct jzx__node *node = first; node != NULL; node = node->next) {
         task->pending += node->weight;
-        if (node->lane == JZX__LANE_TIMER)
+        if (jzx__lane_is_special(node->lane))
             jzx__mailbox_look(actor);
     }
     if (task->head == NULL)
@@ -117,14 +120,14 @@ size_t jzx_unstash(jzx_context *ctx) {
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
     bool lost = has_lost(turn, &visit, me);
-    struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
+    struct jzx__cold *cold = jzx__actor_cold(turn->actor);
     size_t count = cold == NULL || (me == NULL && !lost) ? 0 : cold->stash_count;
     if (count != 0) {
         struct jzx__node *first = cold->stash_first;
         cold->stash_first = NULL;
         cold->stash_count = 0;
         if (!lost) {
-            jzx__mailbox_put_first(jzx__turn_actor(turn), first, cold->stash_last);
+            jzx__mailbox_put_first(turn->actor, first, cold->stash_last);
         } else {
             cold->stash_last->next = turn->unstashed; /* of an earlier call in this turn */
             if (turn->unstashed == NULL)

@@ -20,8 +20,7 @@ struct jzx__timers {
     struct jzx__wheel wheel;
     struct jzx__timer_cache cache;
     struct jzx__pace pace;
-    struct jzx__node *deferred; /* H4 of timer.h */
-    uint64_t set_at;            /* jzx__timer_set_at */
+    uint64_t set_at; /* jzx__timer_set_at */
 };
 
 /* What the actor layer keeps per worker. */
@@ -46,6 +45,8 @@ struct jzx_loop {
     struct jzx__registry registry;
     struct jzx__groups groups;
     struct jzx__observer observer;
+    const struct jzx__part_ops *const *part_ops; /* jzx__part_table, by enum jzx__part */
+    const struct jzx__kind_ops *const *kinds;    /* jzx__kinds, by enum jzx__kind */
     struct jzx__supers supers;
     _Atomic uint32_t escalated; /* 1 when a supervisor at the top has given up */
     uint32_t default_mailbox_cap;

@@ -133,13 +133,16 @@ static void end_timer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
 
 /* Of an actor of mine. */
 static void unlist(struct jzx_loop *loop, struct jzx__timer *timer) {
-    struct jzx__cold *cold = jzx__actor_cold(actor_of(loop, timer));
+    struct jzx__actor *actor = actor_of(loop, timer);
+    struct jzx__actor_timers *own = jzx__actor_timers(actor);
     if (JZX_UNLIKELY(jzx__timer_is_chained(timer)))
-        jzx__timer_unchain(loop, cold, timer);
+        jzx__timer_unchain(loop, own, timer);
     else
-        jzx__timer_list_remove(jzx__timer_is_keyed(timer) ? cold->keyed : cold->timers, timer);
-    if (cold->receive == timer)
-        cold->receive = NULL;
+        jzx__timer_list_remove(jzx__timer_is_keyed(timer) ? own->keyed : own->plain, timer);
+    if (own->receive == timer) {
+        own->receive = NULL;
+        jzx__actor_cold(actor)->listens = false;
+    }
 }
 
 static void end_listed(struct jzx__worker *me, struct jzx__timer *timer) {
@@ -168,10 +171,10 @@ static uint64_t state_in(const struct jzx__timer *timer, uint64_t phase) {
     return jzx__atomic_load_relaxed(&timer->state) | phase;
 }
 
-/* A cold record comes along with one that is not SET yet, for an actor without one. It has the
- * tick then. */
+/* A spare (part.h) comes along with one that is not SET yet. It has the tick then. */
 static void give_spare(struct jzx__timer *timer, struct jzx__cold *spare) {
-    spare->heard_ns = jzx__timer_tick_of(timer);
+    struct jzx__actor_timers *own = jzx__cold_part(spare, JZX__PART_TIMER);
+    own->tick = jzx__timer_tick_of(timer);
     timer->transit = (uintptr_t)spare;
 }
 
@@ -180,38 +183,48 @@ static struct jzx__cold *take_spare(struct jzx__timer *timer) {
     if (timer->transit & 1)
         return NULL;
     struct jzx__cold *spare = (void *)(uintptr_t)timer->transit;
-    jzx__timer_set_tick(timer, spare->heard_ns);
-    spare->heard_ns = 0;
+    struct jzx__actor_timers *own = jzx__cold_part(spare, JZX__PART_TIMER);
+    jzx__timer_set_tick(timer, own->tick);
     return spare;
 }
 
 /* A receive timeout replaces the one before, and looks at every message from now on. */
-static void list_idle(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__cold *cold,
-                      struct jzx__timer *timer) {
-    struct jzx__timer *before = cold->receive;
-    cold->receive = timer;
+static void list_idle(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__actor_timers *own = jzx__actor_timers(actor);
+    struct jzx__timer *before = own->receive;
+    own->receive = timer;
+    cold->listens = true;
     cold->heard_ns = now_of(me);
     actor->task.care |= JZX__CARE_HEAD;
     if (before != NULL)
-        jzx__timer_cancel_listed(jzx__loop_of(me), me, before,
-                                 jzx__timer_index(jzx__loop_of(me), cold, before));
+        jzx__timer_cancel_listed(loop, me, before, jzx__timer_index(loop, own, before));
 }
 
 /* False without memory for a longer list. */
-static bool list(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__timer *timer) {
-    struct jzx__timer_list **list = jzx__timer_is_keyed(timer) ? &cold->keyed : &cold->timers;
+static bool list(struct jzx__worker *me, struct jzx__actor_timers *own, struct jzx__timer *timer) {
+    struct jzx__timer_list **list = jzx__timer_is_keyed(timer) ? &own->keyed : &own->plain;
     if (!jzx__timer_list_reserve(jzx__loop_of(me), me, list))
         return false;
     jzx__timer_list_add(*list, timer);
-    if (JZX_UNLIKELY(cold->chained != 0))
-        jzx__timer_list_chained(jzx__loop_of(me), me, cold);
+    if (JZX_UNLIKELY(own->chained != 0))
+        jzx__timer_list_chained(jzx__loop_of(me), me, own);
     return true;
 }
 
 /* After it was listed. */
 static void welcome(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     if (JZX_UNLIKELY(jzx__timer_mode(timer) == JZX__TIMER_IDLE))
-        list_idle(me, actor, jzx__actor_cold(actor), timer);
+        list_idle(me, actor, timer);
+}
+
+/* The actor's own record, made if need be; NULL without memory. me is NULL in its turn that has
+ * lost its worker. */
+static struct jzx__actor_timers *ensure_own(struct jzx_loop *loop, struct jzx__worker *me,
+                                            struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__cold_ensure(loop, me, actor);
+    return cold == NULL ? NULL : jzx__part_ensure(loop, me, cold, JZX__PART_TIMER);
 }
 
 /* On the owner's thread. */
@@ -220,8 +233,8 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
     uint64_t tick = jzx__timer_tick_of(timer);
     if (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED)
         return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-    struct jzx__cold *cold = jzx__cold_ensure(jzx__loop_of(me), me, actor);
-    if (cold == NULL || !list(me, cold, timer))
+    struct jzx__actor_timers *own = ensure_own(jzx__loop_of(me), me, actor);
+    if (own == NULL || !list(me, own, timer))
         return JZX_ERR_NO_MEMORY;
     welcome(me, actor, timer);
     jzx__timer_to_wait(timer);
@@ -232,22 +245,19 @@ static jzx_err launch_here(struct jzx__worker *me, struct jzx__actor *actor,
     return JZX_OK;
 }
 
-/* An actor without a cold record gets one with the timer, so that taking it in needs no memory. */
+/* An actor without a record gets one with the timer, so that taking it in needs no memory. */
 static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me, const struct jzx__actor *actor,
                       struct jzx__timer *timer) {
-    if (jzx__actor_cold(actor) != NULL)
-        return true;
-    struct jzx__cold *spare = jzx__cold_create(loop, me);
-    if (spare == NULL)
+    struct jzx__cold *spare;
+    if (!jzx__spare_prepare(loop, me, actor, JZX__PART_TIMER, &spare))
         return false;
-    give_spare(timer, spare);
+    if (spare != NULL)
+        give_spare(timer, spare);
     return true;
 }
 
 static void drop_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
-    struct jzx__cold *spare = take_spare(timer);
-    if (spare != NULL)
-        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, spare);
+    jzx__spare_destroy(loop, me, JZX__PART_TIMER, take_spare(timer));
 }
 
 /* By way of the actor's inbox, to its owner. False if that is closed. */
@@ -314,39 +324,18 @@ jzx_err jzx__timer_launch(struct jzx_loop *loop, struct jzx__worker *me, struct 
 
 /* ---- arriving ---- */
 
-/* Waits for its actor's turn to be taken back (H4). */
-static void defer(struct jzx__worker *me, struct jzx__timer *timer) {
-    struct jzx__timers *timers = jzx__timers_of(me);
-    struct jzx__node *node = &jzx__timer_block(timer)->node;
-    node->next = timers->deferred;
-    timers->deferred = node;
-}
-
-/* Oldest first, of a list that is newest first. */
-static struct jzx__node *reversed(struct jzx__node *node) {
-    struct jzx__node *oldest = NULL;
-    while (node != NULL) {
-        struct jzx__node *next = node->next;
-        node->next = oldest;
-        oldest = node;
-        node = next;
-    }
-    return oldest;
-}
-
 /* It was set by another thread. */
 static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__cold *spare = take_spare(timer);
+    jzx__spare_use(loop, me, jzx__actor_cold(actor), JZX__PART_TIMER, take_spare(timer));
+    struct jzx__actor_timers *own = jzx__actor_timers(actor);
     uint64_t tick = jzx__timer_tick_of(timer);
-    if (spare != NULL && !jzx__actor_give_cold(actor, spare))
-        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, spare);
     if (state_of(timer) & JZX__TIMER_CANCELLED) { /* it must not replace a receive timeout */
         end_timer(loop, me, timer);
         return;
     }
-    if (!list(me, jzx__actor_cold(actor), timer)) { /* H6 */
-        jzx__timer_chain(jzx__actor_cold(actor), timer);
+    if (!list(me, own, timer)) { /* H6 */
+        jzx__timer_chain(own, timer);
         set_bits(timer, JZX__TIMER_CHAINED);
     }
     welcome(me, actor, timer);
@@ -354,43 +343,48 @@ static void accept(struct jzx__worker *me, struct jzx__actor *actor, struct jzx_
         end_listed(me, timer);
 }
 
-bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
+/* The actor has a cold record from here on. */
+static void give_cold(struct jzx__actor *actor, struct jzx__timer *timer) {
+    if (jzx__actor_cold(actor) != NULL)
+        return;
+    struct jzx__cold *spare = take_spare(timer);
+    if (!jzx__spare_give_cold(actor, spare))
+        give_spare(timer, spare); /* another thread was first: it is used for the rest */
+}
+
+enum jzx__filed jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__node *node) {
     struct jzx__message *message = jzx__message_of(node);
     if (message->node.size_class != JZX__MSG_EMBEDDED)
-        return true; /* of its kinds, only a message travels as a body */
+        return JZX__FILED_KEEP; /* of its kinds, only a message travels as a body */
     struct jzx__timer *timer = timer_of_block(message);
     uint32_t phase = phase_of(state_of(timer));
     if (phase == JZX__TIMER_QUEUED)
-        return true;
+        return JZX__FILED_KEEP;
+    if (phase == JZX__TIMER_TRANSIT)
+        give_cold(actor, timer);
     if (actor->task.place == JZX__AWAY)
-        defer(me, timer);
-    else if (phase == JZX__TIMER_TRANSIT)
+        return JZX__FILED_DEFER;
+    if (phase == JZX__TIMER_TRANSIT)
         accept(me, actor, timer);
     else
         end_listed(me, timer); /* its home has taken it off the wheel */
-    return false;
+    return JZX__FILED_TAKEN;
 }
 
-void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor) {
-    struct jzx__timers *timers = jzx__timers_of(me);
-    struct jzx__node *node = reversed(timers->deferred);
-    timers->deferred = NULL;
-    while (node != NULL) {
-        struct jzx__timer *timer = timer_of_block(jzx__message_of(node));
-        node = node->next;
-        if (actor_of(jzx__loop_of(me), timer) == actor)
-            jzx__timer_file(me, actor, &jzx__timer_block(timer)->node);
-        else
-            defer(me, timer);
-    }
+/* The same for one that did not come by the inbox, and is no message. */
+static void file_here(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__timer *timer) {
+    struct jzx__node *node = &jzx__timer_block(timer)->node;
+    if (jzx__timer_file(me, actor, node) == JZX__FILED_DEFER)
+        jzx__mailbox_defer(actor, node);
 }
 
 /* ---- a turn without its worker ---- */
 
 bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
     struct jzx_loop *loop = turn->ctx.loop;
-    struct jzx__actor *actor = jzx__turn_actor(turn);
-    if (jzx__cold_ensure(loop, NULL, actor) == NULL) {
+    struct jzx__actor *actor = turn->actor;
+    if (ensure_own(loop, NULL, actor) == NULL) {
         jzx__timer_unmake(loop, NULL, timer);
         return false;
     }
@@ -403,38 +397,31 @@ bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
     return true;
 }
 
-void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__node *node = reversed(turn->requested);
-    turn->requested = NULL;
-    while (node != NULL) {
-        struct jzx__timer *timer = timer_of_block(jzx__message_of(node));
-        node = node->next;
-        accept(me, jzx__turn_actor(turn), timer);
-    }
-}
-
 /* ---- being handled ---- */
 
-void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold) {
-    cold->heard_ns = now_of(me);
-    cold->hears = false;
-}
+/* Where its message is in the private list. */
+struct spot {
+    struct jzx__actor *actor;
+    struct jzx__node *before;
+    struct jzx__node *node;
+};
 
-static void pop(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__message *message) {
-    jzx__task_pop(&actor->task, &message->node);
+static void pull(struct jzx__worker *me, const struct spot *at) {
+    jzx__task_remove(&at->actor->task, at->before, at->node);
     me->pass_handled++; /* the books: it was accepted */
 }
 
 /* A receive timeout whose actor has heard something meanwhile: true, and it waits again. */
-static bool comes_too_soon(struct jzx__worker *me, struct jzx__actor *actor,
-                           struct jzx__timer *timer, struct jzx__message *message) {
-    uint64_t due_ns = jzx__timer_add(jzx__actor_cold(actor)->heard_ns, jzx__timer_period(timer));
+static bool comes_too_soon(struct jzx__worker *me, const struct spot *at,
+                           struct jzx__timer *timer) {
+    uint64_t heard_ns = jzx__actor_cold(at->actor)->heard_ns;
+    uint64_t due_ns = jzx__timer_add(heard_ns, jzx__timer_period(timer));
     if (due_ns <= now_of(me))
         return false;
     struct jzx__timer_extra *extra = jzx__timer_extra(timer);
     if (extra != NULL)
         extra->due_ns = due_ns;
-    pop(me, actor, message);
+    pull(me, at);
     if (!set_here(me, timer, JZX__TIMER_QUEUED, jzx__timer_tick(due_ns)))
         end_listed(me, timer); /* cancelled */
     return true;
@@ -448,22 +435,23 @@ static void count_missed(struct jzx__worker *me, struct jzx__timer *timer) {
     extra->missed += count;
 }
 
-bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                      struct jzx__message *message) {
-    struct jzx__timer *timer = jzx__timer_of(message);
+enum jzx__look jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__node *before, struct jzx__node *node) {
+    const struct spot at = {actor, before, node};
+    struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
     uint64_t state = state_of(timer);
     if (phase_of(state) == JZX__TIMER_HANDLED)
-        return true; /* it was looked at before */
-    jzx__actor_cold(actor)->looks--;
-    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, actor, timer, message))
-        return false;
+        return JZX__LOOK_HANDLE; /* it was looked at before */
+    jzx__mailbox_looked(actor);
+    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, &at, timer))
+        return JZX__LOOK_GONE;
     if (jzx__timer_mode(timer) == JZX__TIMER_RATE)
         count_missed(me, timer);
     if (change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_HANDLED))
-        return true;
-    pop(me, actor, message);
+        return JZX__LOOK_HANDLE;
+    pull(me, &at);
     end_listed(me, timer);
-    return false;
+    return JZX__LOOK_GONE;
 }
 
 /* Its message was handled: sets it again, at the worker that its actor has now. */
@@ -507,7 +495,7 @@ bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
     if (jzx__timer_mode(timer) != JZX__TIMER_ONCE)
         return false;
     unlist(loop, timer);
-    message->node.flags &= (uint8_t)~JZX__MSG_TIMER;
+    message->node.lane = JZX__LANE_USER; /* a block as any */
     jzx__loop_count(loop, me, timers_ended);
     if (extra != NULL && extra->body != NULL) {
         extra->body = NULL;
@@ -521,8 +509,9 @@ bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
     return true;
 }
 
-void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
-                           struct jzx__message *message) {
+/* The record that a payload was taken with. */
+static void free_block(struct jzx_loop *loop, struct jzx__worker *me,
+                       struct jzx__message *message) {
     jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer_of_block(message));
 }
 
@@ -542,9 +531,9 @@ static bool comes_out_early(struct jzx__worker *me, struct jzx__timer *timer,
 /* Of many timers the place in the list is not in the cache when its message is handled. */
 static void fetch_place(const struct jzx__worker *me, struct jzx__actor *actor,
                         const struct jzx__timer *timer) {
-    if (!jzx__timer_may_list(me, actor) || jzx__actor_cold(actor) == NULL)
-        return;
-    const struct jzx__timer_list *list = jzx__actor_cold(actor)->timers;
+    const struct jzx__actor_timers *own =
+        jzx__timer_may_list(me, actor) ? jzx__actor_timers(actor) : NULL;
+    const struct jzx__timer_list *list = own == NULL ? NULL : own->plain;
     if (list == NULL || timer->number >= list->count)
         return;
     const uint32_t *place = &list->places[timer->number];
@@ -575,7 +564,7 @@ static void pass_on(struct jzx__worker *me, struct jzx__actor *actor, struct jzx
     struct jzx_loop *loop = jzx__loop_of(me);
     bool mine = jzx__worker_owns(me, &actor->task);
     if (mine && is_target(actor, timer)) {
-        jzx__timer_file(me, actor, &jzx__timer_block(timer)->node);
+        file_here(me, actor, timer);
     } else if (mine || !push(me, actor, timer)) {
         drop_spare(loop, me, timer);
         end_timer(loop, me, timer);
@@ -590,7 +579,7 @@ static void undo(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__t
     if (state_of(timer) & JZX__TIMER_ORPHAN)
         end_timer(loop, me, timer);
     else if (jzx__worker_owns(me, &actor->task) && is_target(actor, timer))
-        jzx__timer_file(me, actor, &jzx__timer_block(timer)->node);
+        file_here(me, actor, timer);
     else if (!push(me, actor, timer))
         bounce(loop, me, timer);
 }
@@ -745,33 +734,41 @@ static void for_list(struct jzx__worker *me, const struct jzx__timer_list *list,
     }
 }
 
-static void for_all(struct jzx__worker *me, const struct jzx__cold *cold,
+static void for_all(struct jzx__worker *me, const struct jzx__actor_timers *own,
                     void (*each)(struct jzx__worker *me, uint32_t index)) {
-    for_list(me, cold->timers, each);
-    for_list(me, cold->keyed, each);
-    for (uint32_t number = cold->chained; number != 0;) {
+    for_list(me, own->plain, each);
+    for_list(me, own->keyed, each);
+    for (uint32_t number = own->chained; number != 0;) {
         uint32_t index = number - 1;
         number = jzx__timer_record(&jzx__loop_of(me)->timer_pool, index)->number; /* read first */
         each(me, index);
     }
 }
 
-void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor) {
-    for_all(me, jzx__actor_cold(actor), cancel_one);
+/* Before its mail is buried all are cancelled, */
+static void cancel_all(struct jzx__worker *me, struct jzx__actor *actor) {
+    for_all(me, jzx__actor_timers(actor), cancel_one);
 }
 
-void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor) {
-    for_all(me, jzx__actor_cold(actor), forget_one);
+/* and afterwards none is listed. */
+static void forget_all(struct jzx__worker *me, struct jzx__actor *actor) {
+    for_all(me, jzx__actor_timers(actor), forget_one);
 }
 
-void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,
-                     const char *name) {
+const struct jzx__part_ops jzx__part_timer = {.cancel = cancel_all,
+                                              .leave = forget_all,
+                                              .release = jzx__timer_lists_release,
+                                              .size_bytes = jzx__timer_lists_size_bytes,
+                                              .free_block = free_block};
+
+void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node,
+                     const struct jzx__addressee *to) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__message *message = jzx__message_of(node);
     struct jzx__timer *timer = jzx__timer_of(message);
     uint64_t state = state_of(timer);
     if (phase_of(state) >= JZX__TIMER_QUEUED) {
-        jzx__message_bury(loop, me, message, id, name);
+        jzx__message_bury(loop, me, message, to->id, to->name);
     } else if (phase_of(state) == JZX__TIMER_TRANSIT) {
         drop_spare(loop, me, timer); /* it never was listed */
         end_timer(loop, me, timer);
@@ -781,6 +778,13 @@ void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_i
         end_listed(me, timer);
     }
 }
+
+const struct jzx__lane_ops jzx__lane_timer = {.file = jzx__timer_file,
+                                              .begin = jzx__timer_begin,
+                                              .bury = jzx__timer_bury,
+                                              .release = jzx__timer_release,
+                                              .take = jzx__timer_take,
+                                              .stash = jzx__timer_stash};
 
 /* ---- other things that wait ---- */
 

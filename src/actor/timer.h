@@ -24,7 +24,7 @@
  *       more" by ORPHAN if the record is in other hands, these say "not on its way any more" by
  *       BOUNCED if they cannot bring it to the actor; who comes second frees it.
  *   H4  while a turn goes on without its worker (JZX__AWAY) the lists of that actor do not change:
- *       what comes for them waits until the turn is taken back.
+ *       what comes for them is deferred until the turn is taken back.
  *   H5  firing needs no memory: the message was made when the timer was set.
  *   H6  taking in a timer that another thread has set needs no memory either: what the list has no
  *       room for is CHAINED.
@@ -35,9 +35,11 @@
 #define JZX_ACTOR_TIMER_H
 
 #include "actor/message.h"
+#include "actor/part.h"
 #include "actor/timer_pool.h"
 #include "time/wheel.h"
 
+#include "jzx/ask.h"
 #include "jzx/timer.h"
 
 #define JZX__TIMER_TICK_NS 1000000u
@@ -93,8 +95,8 @@ struct jzx__timer {
     union {
         jzx_actor_id sender;        /* of an entry */
         struct jzx__mpsc_node mail; /* of one that was cancelled: on its way to its home */
-        uint64_t transit;           /* of one that is not SET yet: twice its tick, and one; or where
-                                     * the cold record is that comes along, and has the tick */
+        uint64_t transit;           /* of one that is not SET yet: twice its tick, and one; or the
+                                     * spare that comes along (part.h), which has the tick */
     };
     uint32_t target; /* index of the actor's slot */
     uint32_t number; /* its place in the list; the record's index while it is not listed; or, if it
@@ -102,9 +104,12 @@ struct jzx__timer {
 };
 
 _Static_assert(sizeof(struct jzx__timer) == JZX_CACHE_LINE, "one line");
+_Static_assert(sizeof(struct jzx__timer) == JZX__MSG_EMBEDDED_SIZE, "a block is its record");
 _Static_assert(offsetof(struct jzx__timer, payload) == offsetof(struct jzx__message, payload) &&
                    offsetof(struct jzx__timer, wait.tag) == offsetof(struct jzx__message, tag),
                "the two forms agree");
+
+struct jzx__timer_list;
 
 /* What few timers have. */
 struct jzx__timer_extra {
@@ -114,6 +119,17 @@ struct jzx__timer_extra {
     uint64_t missed; /* firings that the message stands for beyond its own */
     struct jzx__message *body; /* the payload, which travels instead of the record; or NULL */
 };
+
+/* What an actor has of timers: its part. */
+struct jzx__actor_timers {
+    struct jzx__timer_list *plain; /* see timer_list.h; NULL: none */
+    struct jzx__timer_list *keyed; /* those with a key, and the receive timeout */
+    struct jzx__timer *receive;    /* the receive timeout, or NULL */
+    uint32_t chained;              /* the first timer that no list had room for, as a number */
+    uint64_t tick;                 /* in a spare: of the timer that it comes with */
+};
+
+_Static_assert(sizeof(struct jzx__actor_timers) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
 
 #define JZX__TIMER_EXTRA_CLASS 0u
 _Static_assert(sizeof(struct jzx__timer_extra) <= JZX__BLOCK_SIZE_MIN, "fits its class");
@@ -175,13 +191,17 @@ static inline void jzx__timer_to_wait(struct jzx__timer *timer) {
     timer->sender = sender;
 }
 
+/* The deadline of a question is looked at by who has asked it. */
+static inline uint8_t jzx__timer_lane(uint32_t tag) {
+    return tag == JZX_TAG_ASK_TIMEOUT ? JZX__LANE_DEADLINE : JZX__LANE_TIMER;
+}
+
 static inline void jzx__timer_to_message(struct jzx__timer *timer) {
     struct jzx__message *message = jzx__timer_block(timer);
     uint32_t len = jzx__wheel_spare(&timer->wait.entry);
     jzx_actor_id sender = timer->sender;
     const struct jzx__node node = {.generation = timer->wait.generation,
-                                   .lane = JZX__LANE_TIMER,
-                                   .flags = JZX__MSG_TIMER,
+                                   .lane = jzx__timer_lane(timer->wait.tag),
                                    .size_class = JZX__MSG_EMBEDDED};
     jzx__atomic_compiler_barrier();
     message->node = node;
@@ -280,7 +300,12 @@ bool jzx__timer_is_active(const struct jzx__timer *timer);
 struct jzx__timer *jzx__timer_of(struct jzx__message *message);
 
 static inline bool jzx__message_is_timer(const struct jzx__message *message) {
-    return (message->node.flags & JZX__MSG_TIMER) != 0;
+    return message->node.lane == JZX__LANE_TIMER || message->node.lane == JZX__LANE_DEADLINE;
+}
+
+/* NULL: it never had any. */
+static inline struct jzx__actor_timers *jzx__actor_timers(const struct jzx__actor *actor) {
+    return jzx__actor_part(actor, JZX__PART_TIMER);
 }
 
 static inline uint8_t jzx__timer_kind(const struct jzx__timer *timer) {
@@ -317,40 +342,35 @@ static inline uint8_t jzx__timer_mode(const struct jzx__timer *timer) {
     return jzx__timer_kind(timer) & JZX__TIMER_MODE;
 }
 
-/* ---- for the mailbox and the turn; owner only ---- */
+/* ---- the operations of its lane, which a part may borrow; owner only ---- */
 
-/* A node of lane TIMER came out of the inbox. True if it is a message for the mailbox. */
-bool jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node);
+/* A node of a timer came out of the inbox. KEEP if it is a message for the mailbox. */
+enum jzx__filed jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__node *node);
 
-/* A message of a user was handled by an actor with a receive timeout. */
-void jzx__timer_heard(struct jzx__worker *me, struct jzx__cold *cold);
+/* Its message is about to be handled. GONE if it was cancelled, or comes too soon for a receive
+ * timeout. */
+enum jzx__look jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
+                                struct jzx__node *before, struct jzx__node *node);
 
-/* The message at the head of the private list is about to be handled. False if it was cancelled, or
- * comes too soon for a receive timeout: it is not in the list any more, and the next one is to be
- * looked at. */
-bool jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                      struct jzx__message *message);
-
-/* How many firings the message stands for beyond its own. */
-uint64_t jzx__timer_missed(struct jzx__message *message);
+/* It will reach no actor. */
+void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node,
+                     const struct jzx__addressee *to);
 
 /* Its message was handled, or will never be: the timer repeats, or is freed. */
 void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
                         struct jzx__message *message);
 
-/* It is put aside, and can be cancelled again. */
-void jzx__timer_stash(struct jzx__message *message);
-
-/* The receiver takes the payload. False for one that repeats. Also on a thread that has lost its
- * worker (me is NULL then). */
+/* Its message is to be the receiver's own: the timer ends. False if it repeats. */
 bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
 
-/* Frees the record that a payload was taken with. */
-void jzx__timer_free_block(struct jzx_loop *loop, struct jzx__worker *me,
-                           struct jzx__message *message);
+/* Its message was being handled, and is put aside: it can be cancelled again. */
+void jzx__timer_stash(struct jzx__message *message);
 
-/* A turn that went on without its worker is over: what came for the actor's lists meanwhile. */
-void jzx__timers_take_back(struct jzx__worker *me, struct jzx__actor *actor);
+/* How many firings the message stands for beyond its own. */
+uint64_t jzx__timer_missed(struct jzx__message *message);
+
+/* ---- in a turn ---- */
 
 /* An actor starts a timer for itself, in its turn; me is NULL if that has lost its worker. id
  * may be NULL. */
@@ -360,17 +380,6 @@ jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
 /* On a thread that has lost its worker: the actor starts a timer for itself, which its worker will
  * set (turn->requested). False without memory: the record is gone. */
 bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer);
-void jzx__timers_launch_requested(struct jzx__worker *me, struct jzx__turn *turn);
-
-/* The actor ends: before its mail is buried all are cancelled, and afterwards none is listed. Then
- * the lists are given back. */
-void jzx__timers_cancel_all(struct jzx__worker *me, struct jzx__actor *actor);
-void jzx__timers_forget_all(struct jzx__worker *me, struct jzx__actor *actor);
-void jzx__timers_release(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold);
-
-/* A node of lane TIMER that will reach no actor. */
-void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node, jzx_actor_id id,
-                     const char *name);
 
 /* ---- for the scheduler ---- */
 

@@ -48,8 +48,8 @@ JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *m
     if (actor == NULL || spec->delay_ns - 1 >= JZX__WHEEL_SPAN * JZX__TIMER_TICK_NS - 1)
         return false;
     struct jzx__timers *timers = jzx__timers_of(me);
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (timers->cache.first == NULL || cold == NULL || !jzx__timer_list_has_room(cold->timers) ||
+    struct jzx__actor_timers *own = jzx__actor_timers(actor);
+    if (timers->cache.first == NULL || own == NULL || !jzx__timer_list_has_room(own->plain) ||
         timers->wheel.count == 0 || (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED))
         return false;
     uint64_t due_ns = now + spec->delay_ns;
@@ -60,7 +60,7 @@ JZX_INLINE bool jzx__timer_set_easy(struct jzx_loop *loop, struct jzx__worker *m
     /* relaxed: it is mine; all but the generation is 0 while it is free */
     uint64_t generation = jzx__atomic_load_relaxed(&timer->state);
     jzx_timer_id made = generation | timer->number;
-    jzx__timer_list_add(cold->timers, timer);
+    jzx__timer_list_add(own->plain, timer);
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, generation | jzx__timer_set_at(me));
     jzx__wheel_set_near(&timers->wheel, &timer->wait.entry, (uint32_t)spec->len, tick);
@@ -96,7 +96,7 @@ JZX_INLINE bool jzx__timer_cancel_easy(struct jzx_loop *loop, struct jzx__worker
     if (!jzx__atomic_cas_acq_rel(&timer->state, &set, stale))
         return false;
     jzx__wheel_remove_near(&timers->wheel, &timer->wait.entry);
-    jzx__timer_list_remove(jzx__actor_cold(actor)->timers, timer);
+    jzx__timer_list_remove(jzx__actor_timers(actor)->plain, timer);
     jzx__counter_add(&me->counters.timers_ended, 1);
     jzx__timer_free_easy(&timers->cache, timer);
     return true;

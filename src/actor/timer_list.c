@@ -40,11 +40,6 @@ void jzx__timer_list_free(struct jzx_loop *loop, struct jzx__worker *me,
     *list = NULL;
 }
 
-void jzx__timers_release(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
-    jzx__timer_list_free(loop, me, &cold->timers);
-    jzx__timer_list_free(loop, me, &cold->keyed);
-}
-
 /* The same without empty places. */
 static void close_gaps(const struct jzx_loop *loop, struct jzx__timer_list *list) {
     uint32_t kept = 0;
@@ -103,10 +98,10 @@ static struct jzx__timer *record(const struct jzx_loop *loop, uint32_t number) {
     return jzx__timer_record(&loop->timer_pool, number - 1);
 }
 
-void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer) {
+void jzx__timer_chain(struct jzx__actor_timers *own, struct jzx__timer *timer) {
     uint32_t index = timer->number;
-    timer->number = cold->chained;
-    cold->chained = index + 1;
+    timer->number = own->chained;
+    own->chained = index + 1;
 }
 
 /* The place that says where the record is. */
@@ -121,9 +116,9 @@ static uint32_t *find(const struct jzx_loop *loop, uint32_t *first,
     return at;
 }
 
-void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
+void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__actor_timers *own,
                         struct jzx__timer *timer) {
-    uint32_t *at = find(loop, &cold->chained, timer);
+    uint32_t *at = find(loop, &own->chained, timer);
     uint32_t index = *at - 1;
     *at = timer->number;
     timer->number = index;
@@ -139,27 +134,38 @@ static void clear_chained(struct jzx__timer *timer) {
 }
 
 void jzx__timer_list_chained(struct jzx_loop *loop, struct jzx__worker *me,
-                             struct jzx__cold *cold) {
-    while (cold->chained != 0) {
-        struct jzx__timer *timer = record(loop, cold->chained);
-        struct jzx__timer_list **list = jzx__timer_is_keyed(timer) ? &cold->keyed : &cold->timers;
+                             struct jzx__actor_timers *own) {
+    while (own->chained != 0) {
+        struct jzx__timer *timer = record(loop, own->chained);
+        struct jzx__timer_list **list = jzx__timer_is_keyed(timer) ? &own->keyed : &own->plain;
         if (!jzx__timer_list_reserve(loop, me, list))
             return;
-        jzx__timer_unchain(loop, cold, timer);
+        jzx__timer_unchain(loop, own, timer);
         jzx__timer_list_add(*list, timer);
         clear_chained(timer);
     }
 }
 
-uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__cold *cold,
+uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__actor_timers *own,
                           const struct jzx__timer *timer) {
-    uint32_t first = cold->chained;
+    uint32_t first = own->chained;
     if (jzx__timer_is_chained(timer))
         return *find(loop, &first, timer) - 1;
-    return (jzx__timer_is_keyed(timer) ? cold->keyed : cold->timers)->places[timer->number];
+    return (jzx__timer_is_keyed(timer) ? own->keyed : own->plain)->places[timer->number];
 }
 
-size_t jzx__timer_list_size_bytes(const struct jzx__cold *cold) {
-    size_t timers = cold->timers == NULL ? 0 : list_size_bytes(cold->timers->capacity);
-    return timers + (cold->keyed == NULL ? 0 : list_size_bytes(cold->keyed->capacity));
+/* ---- the part of an actor ---- */
+
+void jzx__timer_lists_release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    struct jzx__actor_timers *own = record;
+    jzx__timer_list_free(loop, me, &own->plain);
+    jzx__timer_list_free(loop, me, &own->keyed);
+    jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, own);
+}
+
+size_t jzx__timer_lists_size_bytes(const void *record) {
+    const struct jzx__actor_timers *own = record;
+    size_t plain = own->plain == NULL ? 0 : list_size_bytes(own->plain->capacity);
+    size_t keyed = own->keyed == NULL ? 0 : list_size_bytes(own->keyed->capacity);
+    return jzx__slab_class_size(JZX__PART_CLASS) + plain + keyed;
 }

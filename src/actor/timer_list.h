@@ -2,8 +2,8 @@
 /* The timers of an actor: an array of the indexes of their records. A record knows its place, so
  * that it is taken out without a look at any other; the place stays empty until the array is full,
  * or all behind it are empty, too. Without memory for a longer array what has to be taken in all
- * the same is chained at the cold record, keyed or not; that is rare, and walked. All of it is the
- * owner's alone.
+ * the same is chained at the actor's own record, keyed or not; that is rare, and walked. All of it
+ * is the owner's alone.
  *
  *   O1  places[i] is NONE, or the index of a record whose number is i.
  *   O2  the last of them is not NONE.
@@ -51,19 +51,21 @@ static inline void jzx__timer_list_remove(struct jzx__timer_list *list, struct j
 }
 
 /* Into the chain, and out of it. A record that is in neither has its index as its number. */
-void jzx__timer_chain(struct jzx__cold *cold, struct jzx__timer *timer);
-void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__cold *cold,
+void jzx__timer_chain(struct jzx__actor_timers *own, struct jzx__timer *timer);
+void jzx__timer_unchain(const struct jzx_loop *loop, struct jzx__actor_timers *own,
                         struct jzx__timer *timer);
 
 /* There may be memory again: as much of the chain as possible goes into the lists. */
-void jzx__timer_list_chained(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold);
+void jzx__timer_list_chained(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor_timers *own);
 
 /* The index of a record that is listed or chained. */
-uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__cold *cold,
+uint32_t jzx__timer_index(const struct jzx_loop *loop, const struct jzx__actor_timers *own,
                           const struct jzx__timer *timer);
 
-/* What an actor's lists take. */
-size_t jzx__timer_list_size_bytes(const struct jzx__cold *cold);
+/* Of the part of an actor: frees a struct jzx__actor_timers and its lists; what they take. */
+void jzx__timer_lists_release(struct jzx_loop *loop, struct jzx__worker *me, void *record);
+size_t jzx__timer_lists_size_bytes(const void *record);
 
 /* Makes room for one more. False without memory. */
 bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,

@@ -45,7 +45,7 @@ static void fill_message(struct jzx__message *message, const struct jzx__timer_s
                          size_t len) {
     message->node.generation = jzx_id_generation(spec->to);
     message->node.weight = 0;
-    message->node.lane = JZX__LANE_TIMER;
+    message->node.lane = jzx__timer_lane(spec->tag);
     message->sender = spec->from;
     message->tag = spec->tag;
     message->len = (uint32_t)len;
@@ -68,7 +68,7 @@ static struct jzx__message *make_body(struct jzx_loop *loop, struct jzx__worker 
     struct jzx__message *body = jzx__message_create_large(loop, me, spec->len, jzx__no_destructor);
     if (body == NULL)
         return NULL;
-    body->node.flags = JZX__MSG_TIMER | JZX__MSG_TRAILER;
+    body->node.flags = JZX__TRAILER_OTHER;
     memcpy(jzx__message_trailer(body), &timer, sizeof timer);
     fill_message(body, spec, spec->len);
     return body;
@@ -102,7 +102,7 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
         spec->mode | (spec->keyed ? JZX__TIMER_KEYED : 0) | (extra ? JZX__TIMER_EXTRA : 0);
     struct jzx__message *block = jzx__timer_block(timer);
     fill_message(block, spec, extra ? 0 : spec->len);
-    block->node.flags = JZX__MSG_TIMER;
+    block->node.flags = 0;
     block->node.size_class = JZX__MSG_EMBEDDED;
     timer->target = jzx_id_index(spec->to);
     jzx__timer_set_tick(timer, jzx__timer_tick(due_ns));
@@ -138,7 +138,7 @@ void jzx__timer_unmake(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
     struct jzx__timer_extra *extra = jzx__timer_extra(timer);
     if (JZX_UNLIKELY(extra != NULL)) {
         if (extra->body != NULL) {
-            extra->body->node.flags = JZX__MSG_TRAILER;
+            extra->body->node.lane = JZX__LANE_USER; /* a block as any */
             jzx__message_destroy(loop, me, extra->body);
         }
         jzx__sched_free(&loop->sched, me, JZX__TIMER_EXTRA_CLASS, extra);

@@ -2,8 +2,8 @@
 /* One turn of an actor (R8): its messages one after another until it has none, its budget is
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
  * message. */
-#include "actor/ask.h"
 #include "actor/contain.h"
+#include "actor/kind.h"
 #include "actor/mailbox.h"
 #include "actor/share.h"
 #include "sched/balance.h"
@@ -33,7 +33,7 @@ static inline void keep_state(const struct jzx__turn *turn, struct jzx__actor *a
 void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
     if ((actor->task.care & JZX__CARE_ANNOUNCE) == 0)
         return;
-    actor->task.care &= (uint8_t)~JZX__CARE_ANNOUNCE;
+    actor->task.care &= (uint16_t)~JZX__CARE_ANNOUNCE;
     if (!jzx__observer_is_set(&loop->observer))
         return;
     jzx_event event = {.kind = JZX_EVENT_ACTOR_START,
@@ -47,30 +47,23 @@ static JZX_COLD void end_failed(struct jzx__worker *me, struct jzx__actor *actor
     jzx__actor_end(me, actor, reason_of(result), text_of(result));
 }
 
-/* What became of a turn. */
-enum fate {
-    GOES_ON,
-    ENDED, /* the actor has ended, or moved to another worker */
-    LOST   /* the thread has lost its worker; the turn is the worker's to take back */
-};
-
 /* The thread has lost its worker while user code ran: it is a foreign thread now, inside no
  * bracket. Leaves the turn with the worker (R19), and touches it no more. */
-static JZX_COLD enum fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
+static JZX_COLD enum jzx__fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
     uint64_t returned_at_ns = jzx__clock_now(&lost->sched->clock); /* a destructor may take long */
     jzx__seat_leave(turn->seat, 0);
     turn->jump = NULL; /* no user code runs any more */
-    if (turn->current != NULL && jzx__message_is_timer(turn->current))
+    if (turn->current != NULL && jzx__message_needs_worker(turn->current))
         turn->unreleased = turn->current;
     else if (turn->current != NULL)
         jzx__message_destroy(turn->ctx.loop, NULL, turn->current);
     jzx__crew_return(lost, turn->seat, returned_at_ns);
-    return LOST;
+    return JZX__FATE_LOST;
 }
 
 /* After the init. False if the actor has ended. */
 static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err err) {
-    struct jzx__actor *actor = jzx__turn_actor(turn);
+    struct jzx__actor *actor = turn->actor;
     keep_state(turn, actor);
     if (err != JZX_OK) {
         char text[JZX_EXIT_TEXT_MAX + 1];
@@ -85,9 +78,9 @@ static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err 
     return true;
 }
 
-static enum fate start(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__cold *cold = jzx__actor_cold(jzx__turn_actor(turn));
-    jzx__turn_actor(turn)->task.care &= (uint8_t)~JZX__CARE_START;
+static enum jzx__fate start(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__cold *cold = jzx__actor_cold(turn->actor);
+    turn->actor->task.care &= (uint16_t)~JZX__CARE_START;
     turn->current = NULL; /* there is no message yet that could be taken or stashed */
     jzx_err err = JZX_OK;
     if (cold != NULL && cold->init != NULL) {
@@ -104,7 +97,7 @@ static enum fate start(struct jzx__worker *me, struct jzx__turn *turn) {
         turn->in_init = false;
         jzx__worker_count_message(me); /* it takes time as a message does */
     }
-    return settle_init(me, turn, err) ? GOES_ON : ENDED;
+    return settle_init(me, turn, err) ? JZX__FATE_GOES_ON : JZX__FATE_OVER;
 }
 
 /* Takes out of the state word what is answered now: the fulls and the wish to drain. The other
@@ -145,7 +138,7 @@ static void pass_on_stop(struct jzx__worker *me, struct jzx__actor *actor, jzx_e
 static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     bool is_super = jzx__actor_is_super(actor);
     uint64_t state = take_requests(&actor->task, is_super);
-    actor->task.care &= (uint8_t)~JZX__CARE_WANT;
+    actor->task.care &= (uint16_t)~JZX__CARE_WANT;
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
@@ -171,35 +164,28 @@ static bool is_wanted(const struct jzx__actor *actor) {
 static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool has_run) {
     if (me->sched->restless)
         return has_run && jzx__balance_toss(me, &actor->task);
-    actor->task.care &= (uint8_t)~JZX__CARE_MOVE;
+    actor->task.care &= (uint16_t)~JZX__CARE_MOVE;
     return jzx__balance_gather(me, &actor->task);
 }
 
 static enum jzx__look look_at(struct jzx__worker *me, struct jzx__actor *actor,
                               struct jzx__node *node) {
-    struct jzx__message *message = jzx__message_of(node);
-    if (jzx__lane_is_watch(node->lane))
-        return jzx__watch_begin(me, actor, node);
-    if (node->lane == JZX__LANE_ANSWER)
-        return jzx__ask_begin(me, actor, message) ? JZX__LOOK_HANDLE : JZX__LOOK_AGAIN;
-    if (!jzx__timer_begin(me, actor, message))
-        return JZX__LOOK_GONE;
-    if (message->tag == JZX_TAG_ASK_TIMEOUT)
-        jzx__ask_time_out(actor, message);
-    return JZX__LOOK_HANDLE;
+    const struct jzx__lane_ops *lane = jzx__lane_of(node);
+    return lane->begin == NULL ? JZX__LOOK_HANDLE : lane->begin(me, actor, NULL, node);
 }
 
-/* Between two messages: the receive timeout hears that one was handled; of what comes next, that
- * goes which is no message, was cancelled or comes too late; what is going to be handled is noted
- * and counted. AGAIN or ENDED; else HANDLE, whether there is something to handle or not. */
+/* Between two messages: notes when the last one was handled, for actors that listen; drops nodes
+ * from the head that are no message, were cancelled or come too late; counts the one that is going
+ * to be handled. AGAIN or ENDED; else HANDLE, whether there is something to handle or not. */
 static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__node *node;
     if (cold->hears)
-        jzx__timer_heard(me, cold);
+        cold->heard_ns = jzx__clock_now(&me->sched->clock);
+    cold->hears = false;
     if (me->budget.left <= 1)
         return JZX__LOOK_HANDLE; /* nothing will be handled in this turn */
-    while ((node = actor->task.head) != NULL && node->lane >= JZX__LANE_TIMER) {
+    while ((node = actor->task.head) != NULL && jzx__lane_is_special(node->lane)) {
         enum jzx__look look = look_at(me, actor, node);
         if (look == JZX__LOOK_HANDLE)
             break;
@@ -211,19 +197,20 @@ static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *ac
         if (me->budget.left <= 1)
             return JZX__LOOK_HANDLE;
     }
-    cold->hears = cold->receive != NULL && node != NULL && node->lane == JZX__LANE_USER;
+    cold->hears = cold->listens && node != NULL && node->lane == JZX__LANE_USER;
     cold->steps += cold->accounts && node != NULL;
-    if (cold->looks == 0 && cold->receive == NULL && !cold->accounts)
-        actor->task.care &= (uint8_t)~JZX__CARE_HEAD;
+    if (cold->looks == 0 && !cold->listens && !cold->accounts)
+        actor->task.care &= (uint16_t)~JZX__CARE_HEAD;
     return JZX__LOOK_HANDLE;
 }
 
 /* Everything that is not "handle the next message". Requests come last and are looked for again
  * after each call to user code, which may have made one. */
-static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn, bool has_run) {
-    struct jzx__actor *actor = jzx__turn_actor(turn);
+static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *turn,
+                                      bool has_run) {
+    struct jzx__actor *actor = turn->actor;
     if ((actor->task.care & JZX__CARE_MOVE) && moves_away(me, actor, has_run))
-        return ENDED;
+        return JZX__FATE_OVER;
     jzx__actor_announce(turn->ctx.loop, actor);
     if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
         jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
@@ -234,27 +221,29 @@ static JZX_COLD enum fate attend(struct jzx__worker *me, struct jzx__turn *turn,
         enum jzx__look look = JZX__LOOK_HANDLE;
         if (is_wanted(actor)) {
             if (!obey(me, actor))
-                return ENDED;
+                return JZX__FATE_OVER;
             continue;
         }
         if (actor->task.care & JZX__CARE_START) {
-            enum fate fate = start(me, turn);
-            if (fate != GOES_ON)
+            enum jzx__fate fate = start(me, turn);
+            if (fate != JZX__FATE_GOES_ON)
                 return fate;
             continue;
         }
         if (actor->task.care & JZX__CARE_HEAD)
             look = look_at_head(me, actor);
         if (look == JZX__LOOK_ENDED)
-            return ENDED;
+            return JZX__FATE_OVER;
         if (look == JZX__LOOK_HANDLE)
             break;
     }
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL);
-        return ENDED;
+        return JZX__FATE_OVER;
     }
-    return GOES_ON;
+    if (actor->task.care & JZX__CARE_KIND)
+        return turn->ctx.loop->kinds[jzx__actor_cold(actor)->kind]->turn(me, turn);
+    return JZX__FATE_GOES_ON;
 }
 
 static inline bool needs_attention(struct jzx__actor *actor) {
@@ -290,17 +279,18 @@ static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, u
  * lost. */
 JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
     struct jzx__turn *turn = ctx;
-    struct jzx__seat *seat = JZX_CONTAINER_OF(turn, struct jzx__seat, turn);
+    struct jzx__seat *seat = JZX_CONTAINER_OF(turn, struct jzx__seat, turn_room);
     struct jzx__actor *actor = jzx__actor_of(task);
     /* release: pairs with the acquire of dumps and the watchdog, which look at the task's words */
     jzx__atomic_store_release(&seat->task, task);
+    turn->actor = actor;
     turn->ctx.state = task->arg;
     turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
         if (JZX_UNLIKELY(needs_attention(actor))) {
-            enum fate fate = attend(me, turn, me->budget.left != me->full_budget.left);
-            if (fate != GOES_ON)
-                return fate != LOST;
+            enum jzx__fate fate = attend(me, turn, me->budget.left != me->full_budget.left);
+            if (fate != JZX__FATE_GOES_ON)
+                return fate != JZX__FATE_LOST;
         }
         struct jzx__node *node = task->head;
         if (node == NULL) {
@@ -330,7 +320,7 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
         jzx_behavior_result result = behavior(&turn->ctx, &view);
         if (JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
             turn->result = result;
-            return lose(me, turn) != LOST;
+            return lose(me, turn) != JZX__FATE_LOST;
         }
         if (JZX_LIKELY(turn->current != NULL))
             jzx__message_destroy(turn->ctx.loop, me, message);
@@ -359,13 +349,13 @@ run_pass(struct jzx__worker *me, uint32_t turns_max, struct jzx__turn *turn) {
 /* The actor has left its code by jzx_exit or by a fault. */
 static void end_as_turn_says(struct jzx__worker *me, const struct jzx__turn *turn) {
     me->fault = turn->exit_reason == JZX_EXIT_FAULT ? turn->fault : NULL;
-    jzx__actor_end(me, jzx__turn_actor(turn), turn->exit_reason, turn->exit_text);
+    jzx__actor_end(me, turn->actor, turn->exit_reason, turn->exit_text);
     me->fault = NULL;
 }
 
 /* The turn has left user code so: ends the actor, and with it the pass. */
 static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__actor *actor = jzx__turn_actor(turn);
+    struct jzx__actor *actor = turn->actor;
     jzx__contain_explain(turn);
     if (jzx__seat_enter(turn->seat) != me) {
         lose(me, turn);
@@ -383,11 +373,12 @@ static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct
 /* One jump point for all turns of a pass: jzx_exit costs those nothing that do not use it. */
 enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__seat *seat = jzx__seat_of_thread;
-    struct jzx__turn *turn = (void *)seat->turn;
+    struct jzx__turn *turn = (void *)seat->turn_room;
     jmp_buf jump;
     memset(turn, 0, offsetof(struct jzx__turn, exit_text));
     turn->ctx.loop = jzx__loop_of(me);
     turn->seat = seat;
+    seat->turn = turn;
     turn->jump = &jump;
     turn->frame = (uintptr_t)__builtin_frame_address(0);
     if (JZX_LIKELY(_setjmp(jump) == 0))
@@ -416,7 +407,7 @@ static bool can_jump(const struct jzx__turn *turn) {
     /* relaxed: written by this thread alone */
     uint32_t in_runtime = jzx__atomic_load_relaxed(&seat->in_runtime);
     const void *running = in_runtime == JZX__SEAT_IN_CLEANUP ? seat->cleanup
-                          : in_runtime == 0                  ? (const void *)seat->turn
+                          : in_runtime == 0                  ? seat->turn
                                                              : NULL;
     return running == turn && turn->jump != NULL;
 }
@@ -441,23 +432,22 @@ void jzx_check_failed(jzx_context *ctx, const char *condition, const char *file,
 /* ---- a turn that went on without the worker ---- */
 
 static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
-    struct jzx__task *task = &jzx__turn_actor(turn)->task;
+    struct jzx__task *task = &turn->actor->task;
     if (turn->become_to != NULL)
         task->entry = (void (*)(void))turn->become_to;
     if (turn->has_stashed)
         me->pass_handled--; /* the books: it waits again */
-    jzx__timers_take_back(me, jzx__turn_actor(turn));
-    jzx__timers_launch_requested(me, turn);
+    jzx__mailbox_file_deferred(me, turn->actor, turn);
     if (turn->unreleased != NULL)
         jzx__message_destroy(turn->ctx.loop, me, turn->unreleased);
     if (turn->unstashed != NULL)
-        jzx__mailbox_put_first(jzx__turn_actor(turn), turn->unstashed, turn->unstashed_last);
-    keep_state(turn, jzx__turn_actor(turn));
+        jzx__mailbox_put_first(turn->actor, turn->unstashed, turn->unstashed_last);
+    keep_state(turn, turn->actor);
 }
 
 void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
-    struct jzx__turn *turn = (void *)seat->turn;
-    struct jzx__actor *actor = jzx__turn_actor(turn);
+    struct jzx__turn *turn = seat->turn;
+    struct jzx__actor *actor = turn->actor;
     JZX_ASSERT(actor->task.place == JZX__AWAY);
     actor->task.place = JZX__RUNNING;
     take_back_changes(me, turn);

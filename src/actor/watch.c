@@ -83,13 +83,18 @@ struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *
 
 void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
     jzx__message_bury_all(loop, me, &watch->kept, target_of(watch), NULL);
-    if (watch->spare != NULL)
-        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, watch->spare);
+    jzx__spare_destroy(loop, me, JZX__PART_WATCH, watch->spare);
     jzx__sched_free(&loop->sched, me, JZX__WATCH_CLASS, watch);
 }
 
+struct jzx__actor_watches *jzx__watches_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                               struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__cold_ensure(loop, me, actor);
+    return cold == NULL ? NULL : jzx__part_ensure(loop, me, cold, JZX__PART_WATCH);
+}
+
 void jzx__watch_hold(struct jzx__cold *holder, struct jzx__watch *watch) {
-    jzx__list_push_back(&holder->watches, &watch->at_holder);
+    jzx__list_push_back(&jzx__watches_of(holder)->watches, &watch->at_holder);
     watch->is_held = true;
 }
 
@@ -119,7 +124,7 @@ void jzx__bonds_forget(struct jzx_loop *loop, struct jzx__worker *me,
 void jzx__watch_list(struct jzx__cold *target, struct jzx__watch *watch) {
     /* relaxed: what others may do to it later, they do because of what is published then */
     jzx__atomic_store_relaxed(&watch->state, JZX__WATCH_LISTED);
-    jzx__list_push_back(&target->watchers, &watch->at_target);
+    jzx__list_push_back(&jzx__watches_of(target)->watchers, &watch->at_target);
 }
 
 /* True if the caller may do the part of an actor that it is not (Z1). */
@@ -131,9 +136,9 @@ static bool may_act_for(const struct jzx__worker *me, struct jzx__actor *actor) 
 
 static jzx_err list_directly(struct jzx_loop *loop, struct jzx__worker *me,
                              struct jzx__actor *target, struct jzx__watch *watch) {
-    struct jzx__cold *cold = jzx__cold_ensure(loop, me, target);
-    if (cold == NULL)
+    if (jzx__watches_ensure(loop, me, target) == NULL)
         return JZX_ERR_NO_MEMORY;
+    struct jzx__cold *cold = jzx__actor_cold(target);
     jzx__watch_list(cold, watch);
     if (watch->peer != NULL)
         jzx__watch_hold(cold, watch->peer);
@@ -158,11 +163,8 @@ jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
         return jzx__mailbox_gone(loop);
     if (may_act_for(me, target))
         return list_directly(loop, me, target, watch);
-    if (jzx__actor_cold(target) == NULL) {
-        watch->spare = jzx__cold_create(loop, me);
-        if (watch->spare == NULL)
-            return JZX_ERR_NO_MEMORY;
-    }
+    if (!jzx__spare_prepare(loop, me, target, JZX__PART_WATCH, &watch->spare))
+        return JZX_ERR_NO_MEMORY;
     return push(me, target, &jzx__watch_message(watch)->node, id) ? JZX_OK
                                                                   : jzx__mailbox_gone(loop);
 }
@@ -178,7 +180,7 @@ static jzx_monitor_ref pair_of(struct jzx__watch *watch) {
  * pair, and not with that of a newer link between the two. */
 static void unlink_back(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                         jzx_monitor_ref pair) {
-    struct jzx__link *ring = &cold->watches.ring;
+    struct jzx__link *ring = &jzx__watches_of(cold)->watches.ring;
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
         struct jzx__watch *watch = watch_at_holder(link);
         if (watch->kind == JZX__WATCH_LINK && pair_of(watch) == pair) {
@@ -215,9 +217,11 @@ void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
         jzx__watch_destroy(loop, me, watch);
 }
 
-void jzx__watches_let_go(struct jzx__worker *me, struct jzx__cold *cold) {
-    while (!jzx__list_is_empty(&cold->watches))
-        jzx__watch_let_go(jzx__loop_of(me), me, watch_at_holder(cold->watches.ring.next), 0);
+/* The holder ends (Z5). */
+static void let_go_all(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__list *watches = &jzx__watches_of(jzx__actor_cold(actor))->watches;
+    while (!jzx__list_is_empty(watches))
+        jzx__watch_let_go(jzx__loop_of(me), me, watch_at_holder(watches->ring.next), 0);
 }
 
 /* ---- firing ---- */
@@ -254,36 +258,38 @@ static void fire(struct jzx__worker *me, struct jzx__watch *watch,
         jzx__watch_destroy(jzx__loop_of(me), me, watch);
 }
 
-struct jzx__watch *jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
-                                     const struct jzx__ending *ending) {
-    struct jzx__watch *parent = NULL;
-    struct jzx__link *link;
-    while ((link = jzx__list_pop_front(&cold->watchers)) != NULL) {
-        struct jzx__watch *watch = watch_at_target(link);
-        if (watch->kind == JZX__WATCH_CHILD)
-            parent = watch;
-        else
-            fire(me, watch, ending);
-    }
-    return parent;
+/* The supervisor hears of it when nothing of the actor is left. */
+static void fire_last(struct jzx__worker *me, void *watch, const struct jzx__ending *ending) {
+    fire(me, watch, ending);
 }
 
-void jzx__watch_fire(struct jzx__worker *me, struct jzx__watch *watch,
-                     const struct jzx__ending *ending) {
-    if (watch != NULL)
-        fire(me, watch, ending);
+/* All that watch the actor are told (Z6). */
+static void fire_all(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending) {
+    struct jzx__list *watchers = &jzx__watches_of(cold)->watchers;
+    struct jzx__link *link;
+    while ((link = jzx__list_pop_front(watchers)) != NULL) {
+        struct jzx__watch *watch = watch_at_target(link);
+        if (watch->kind == JZX__WATCH_CHILD) {
+            ending->last = fire_last;
+            ending->last_arg = watch;
+        } else {
+            fire(me, watch, ending);
+        }
+    }
 }
 
 /* An answer is its asker's: the successor has asked nothing, and its references begin anew. */
 static bool is_for_successor(const struct jzx__node *node, uint32_t generation) {
     return node->lane == JZX__LANE_USER && node->generation == generation &&
-           (node->flags & JZX__MSG_ANSWER) == 0;
+           (node->flags & JZX__MSG_TRAILER_MASK) != JZX__TRAILER_ANSWER;
 }
 
-struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
-                                    uint32_t generation) {
-    struct jzx__watch *watch = watch_at_target(cold->watchers.ring.next);
-    if (jzx__list_is_empty(&cold->watchers) || watch->kind != JZX__WATCH_CHILD)
+/* The messages that a supervisor is to have with the notice. */
+static struct jzx__node *keep_mail(struct jzx__cold *cold, struct jzx__node *nodes,
+                                   uint32_t generation) {
+    const struct jzx__list *watchers = &jzx__watches_of(cold)->watchers;
+    struct jzx__watch *watch = watch_at_target(watchers->ring.next);
+    if (jzx__list_is_empty(watchers) || watch->kind != JZX__WATCH_CHILD)
         return nodes; /* that of a supervisor is the first */
     struct jzx__node *rest = NULL;
     struct jzx__node **rest_tail = &rest;
@@ -308,33 +314,48 @@ struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *no
 
 /* ---- nodes in a mailbox ---- */
 
-void jzx__watch_take_spare(struct jzx__actor *actor, struct jzx__node *node) {
+/* One that asks, or a notice, came out of the inbox: the actor has a cold record from here on. */
+static enum jzx__filed file(struct jzx__worker *me, struct jzx__actor *actor,
+                            struct jzx__node *node) {
+    (void)me;
     struct jzx__watch *watch = watch_of_node(node);
-    if (watch->spare != NULL && jzx__actor_give_cold(actor, watch->spare))
+    if (node->lane == JZX__LANE_WATCH && jzx__spare_give_cold(actor, watch->spare))
         watch->spare = NULL;
+    return JZX__FILED_KEEP;
 }
 
-static void pop(struct jzx__actor *actor, struct jzx__node *node) {
-    jzx__task_pop(&actor->task, node);
+/* Where a node of theirs is in the private list. */
+struct spot {
+    struct jzx__actor *actor;
+    struct jzx__node *before;
+    struct jzx__node *node;
+};
+
+static void pull(const struct spot *at) {
+    jzx__task_remove(&at->actor->task, at->before, at->node);
 }
 
 /* It has come to where it was for: who has its notice may free the record without looking. */
-static void free_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
-    if (watch->spare != NULL)
-        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, watch->spare);
+static void use_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                      struct jzx__watch *watch) {
+    struct jzx__cold *spare = watch->spare;
     watch->spare = NULL;
+    if (cold != NULL)
+        jzx__spare_use(loop, me, cold, JZX__PART_WATCH, spare);
+    else
+        jzx__spare_destroy(loop, me, JZX__PART_WATCH, spare);
 }
 
 /* The target is asked to list it. */
 static void be_asked(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                      struct jzx__watch *watch) {
     struct jzx__watch *peer = watch->peer;
-    free_spare(loop, me, watch);
+    use_spare(loop, me, cold, watch);
     if (peer != NULL)
         jzx__watch_hold(cold, peer);
     if (advance(watch, JZX__WATCH_ASKED, JZX__WATCH_LISTED)) {
         watch->peer = NULL;
-        jzx__list_push_back(&cold->watchers, &watch->at_target);
+        jzx__list_push_back(&jzx__watches_of(cold)->watchers, &watch->at_target);
         return;
     }
     /* relaxed: advance has acquired it, and nobody changes it any more */
@@ -376,7 +397,7 @@ static enum jzx__look obey_exit(struct jzx__worker *me, struct jzx__actor *actor
 /* Two actors that link each other at once are linked twice, and hear of it once. */
 static void forget_doubles(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                            struct jzx__watch *watch) {
-    struct jzx__link *ring = &cold->watches.ring;
+    struct jzx__link *ring = &jzx__watches_of(cold)->watches.ring;
     if (watch->kind != JZX__WATCH_LINK)
         return;
     jzx__watch_notice(watch)->monitor = JZX_NO_MONITOR; /* not for the user */
@@ -389,15 +410,14 @@ static void forget_doubles(struct jzx_loop *loop, struct jzx__worker *me, struct
 }
 
 /* The notice has come to its holder. */
-static enum jzx__look be_told(struct jzx__worker *me, struct jzx__actor *actor,
+static enum jzx__look be_told(struct jzx__worker *me, const struct spot *at,
                               struct jzx__watch *watch) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    struct jzx__node *node = &jzx__watch_message(watch)->node;
+    struct jzx__cold *cold = jzx__actor_cold(at->actor);
     unhold(watch);
     /* relaxed: only the holder sets it, which this is */
     if (jzx__atomic_load_relaxed(&watch->state) & JZX__WATCH_LET_GO) {
-        pop(actor, node);
+        pull(at);
         me->pass_handled++; /* the books: it was accepted */
         jzx__watch_destroy(loop, me, watch);
         return JZX__LOOK_GONE;
@@ -406,25 +426,26 @@ static enum jzx__look be_told(struct jzx__worker *me, struct jzx__actor *actor,
     bool is_message = watch->kind == JZX__WATCH_MONITOR || watch->kind == JZX__WATCH_CHILD ||
                       (watch->kind == JZX__WATCH_LINK && cold->traps_exits);
     if (is_message) {
-        node->lane = JZX__LANE_RUNTIME;
+        at->node->lane = JZX__LANE_RUNTIME;
         return JZX__LOOK_HANDLE;
     }
-    pop(actor, node);
+    pull(at);
     me->pass_handled++; /* the books: as above */
-    return obey_exit(me, actor, watch);
+    return obey_exit(me, at->actor, watch);
 }
 
-enum jzx__look jzx__watch_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                                struct jzx__node *node) {
+static enum jzx__look begin(struct jzx__worker *me, struct jzx__actor *actor,
+                            struct jzx__node *before, struct jzx__node *node) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__watch *watch = watch_of_node(node);
-    cold->looks--;
+    const struct spot at = {actor, before, node};
+    jzx__mailbox_looked(actor);
     /* acquire: pairs with advance in fire */
     uint32_t phase = jzx__atomic_load_acquire(&watch->state) & JZX__WATCH_PHASE;
     if (node->lane == JZX__LANE_WATCH && phase == JZX__WATCH_FIRED)
-        return be_told(me, actor, watch);
-    pop(actor, node);
+        return be_told(me, &at, watch);
+    pull(&at);
     if (node->lane == JZX__LANE_LEAVE)
         be_left(loop, me, cold, watch);
     else
@@ -440,20 +461,20 @@ static void bury_asked(struct jzx__worker *me, struct jzx__cold *cold, struct jz
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__watch *peer = watch->peer;
     watch->peer = NULL;
-    free_spare(loop, me, watch);
+    use_spare(loop, me, cold, watch);
     write_notice(watch, ending);
     if (!advance(watch, JZX__WATCH_ASKED, cold != NULL ? JZX__WATCH_LISTED : JZX__WATCH_FIRED))
         jzx__watch_destroy(loop, me, watch);
     else if (cold != NULL)
-        jzx__list_push_back(&cold->watchers, &watch->at_target);
+        jzx__list_push_back(&jzx__watches_of(cold)->watchers, &watch->at_target);
     else
         send_notice(me, watch);
     if (peer != NULL)
         jzx__watch_let_go(loop, me, peer, 0);
 }
 
-void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node, struct jzx__cold *cold,
-                     const struct jzx__ending *ending) {
+/* A node of theirs will reach no actor; the watchers of one that is ending fire later. */
+static void bury(struct jzx__worker *me, struct jzx__node *node, const struct jzx__addressee *to) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__watch *watch = watch_of_node(node);
     /* acquire: pairs with advance in fire and mark in let_go */
@@ -463,13 +484,39 @@ void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node, struct jzx_
             jzx__list_remove(&watch->at_target); /* its target is ending, on this thread */
         jzx__watch_destroy(loop, me, watch);
     } else if ((state & JZX__WATCH_PHASE) == JZX__WATCH_ASKED) {
-        bury_asked(me, cold, watch, ending);
+        bury_asked(me, to->cold, watch, to->ending);
     } else {
         jzx__loop_count(loop, me, dead);
         if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_LET_GO)
             jzx__watch_destroy(loop, me, watch); /* always: Z5 */
     }
 }
+
+const struct jzx__lane_ops jzx__lane_watch = {.file = file, .begin = begin, .bury = bury};
+
+/* ---- the part of an actor ---- */
+
+static void init(void *record) {
+    struct jzx__actor_watches *watches = record;
+    jzx__list_init(&watches->watchers);
+    jzx__list_init(&watches->watches);
+}
+
+static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, record);
+}
+
+static size_t size_bytes(const void *record) {
+    (void)record;
+    return jzx__slab_class_size(JZX__PART_CLASS);
+}
+
+const struct jzx__part_ops jzx__part_watch = {.init = init,
+                                              .let_go = let_go_all,
+                                              .keep = keep_mail,
+                                              .tell = fire_all,
+                                              .release = release,
+                                              .size_bytes = size_bytes};
 
 /* ---- children ---- */
 

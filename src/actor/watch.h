@@ -6,8 +6,8 @@
  * end; the other follows the first if the holder lets go. So whatever happens later needs no
  * memory.
  *
- *   Z1  the holder's side (cold.watches) is touched in the holder's turn and at its end; the
- *       target's (cold.watchers) in the target's turn, at its end, or by the thread that owns the
+ *   Z1  the holder's side (its watches) is touched in the holder's turn and at its end; the
+ *       target's (its watchers) in the target's turn, at its end, or by the thread that owns the
  *       target while no turn of it runs. A turn that has lost its worker is a turn all the same.
  *   Z2  the phase goes ASKED -> LISTED -> FIRED, by an exchange on the state word. ASKED and FIRED:
  *       the block is on its way, and who takes it in does the next step.
@@ -32,6 +32,7 @@
 #define JZX_ACTOR_WATCH_H
 
 #include "actor/message.h"
+#include "actor/part.h"
 
 #include "jzx/exit.h"
 
@@ -68,10 +69,23 @@ struct jzx__watch {
         struct jzx__watch *peer; /* LINK, ASKED: held by the target, of the holder's end */
         void *child;             /* CHILD: the supervisor's own, which does not move */
     };
-    struct jzx__cold *spare; /* of one that is ASKED: for a target that has none */
+    struct jzx__cold *spare; /* of one that is ASKED: for a target that needs it (part.h) */
     struct jzx__node *kept;  /* CHILD, FIRED: the user messages that its target had not handled */
     struct jzx__node *kept_last;
 };
+
+/* What an actor has of watches: its part. */
+struct jzx__actor_watches {
+    struct jzx__list watchers; /* that are to hear of its end; that of a supervisor is the first */
+    struct jzx__list watches;  /* whose end it is to hear of */
+};
+
+_Static_assert(sizeof(struct jzx__actor_watches) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
+
+/* Of an actor that has it: who holds or is watched. */
+static inline struct jzx__actor_watches *jzx__watches_of(const struct jzx__cold *cold) {
+    return jzx__cold_part(cold, JZX__PART_WATCH);
+}
 
 #define JZX__WATCH_CLASS 2u
 _Static_assert(sizeof(struct jzx__watch) == (size_t)JZX__BLOCK_SIZE_MIN << JZX__WATCH_CLASS,
@@ -94,7 +108,12 @@ struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *
 /* For one that nobody has (any more), its kept messages included. me may be NULL. */
 void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
 
-/* The holder's part of making it, in its turn. */
+/* The record of an actor of mine, or of the turn that this thread runs, and with it the cold one.
+ * NULL without memory. */
+struct jzx__actor_watches *jzx__watches_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                               struct jzx__actor *actor);
+
+/* The holder's part of making it, in its turn. It has its record. */
 void jzx__watch_hold(struct jzx__cold *holder, struct jzx__watch *watch);
 
 /* The target's part, by who may do it (Z1). */
@@ -140,47 +159,5 @@ jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
 /* The holder wants to hear nothing any more (Z3); flags: UNLINKED or 0. me may be NULL. */
 void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
                        uint32_t flags);
-
-/* ---- for the mailbox and the turn; owner only ---- */
-
-static inline bool jzx__lane_is_watch(uint8_t lane) {
-    return lane == JZX__LANE_WATCH || lane == JZX__LANE_LEAVE;
-}
-
-/* One that asks, or a notice, came out of the inbox: the actor has a cold record from here on. */
-void jzx__watch_take_spare(struct jzx__actor *actor, struct jzx__node *node);
-
-enum jzx__look {
-    JZX__LOOK_HANDLE, /* it is a message for the behaviour */
-    JZX__LOOK_GONE,   /* it is not in the list any more: look at the next */
-    JZX__LOOK_AGAIN,  /* likewise, and user code has run: look at all again */
-    JZX__LOOK_ENDED   /* the actor has ended by it */
-};
-
-/* A node of theirs is at the head of the private list. */
-enum jzx__look jzx__watch_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                                struct jzx__node *node);
-
-/* A node of theirs will reach no actor any more. Of an actor that is ending: its cold record, if it
- * has one, whose watchers fire later, and why it ends; else NULL, both. */
-void jzx__watch_bury(struct jzx__worker *me, struct jzx__node *node, struct jzx__cold *cold,
-                     const struct jzx__ending *ending);
-
-/* ---- for the end of an actor ---- */
-
-/* Lets go of all that it holds (Z5). */
-void jzx__watches_let_go(struct jzx__worker *me, struct jzx__cold *cold);
-
-/* Puts the messages that a supervisor is to have with the notice aside, and returns the rest. */
-struct jzx__node *jzx__watches_keep(struct jzx__cold *cold, struct jzx__node *nodes,
-                                    uint32_t generation);
-
-/* Tells all that watch it (Z6) but its supervisor, whose watch it returns, or NULL. */
-struct jzx__watch *jzx__watches_fire(struct jzx__worker *me, struct jzx__cold *cold,
-                                     const struct jzx__ending *ending);
-
-/* Tells its supervisor, when nothing of it is left. NULL is fine. */
-void jzx__watch_fire(struct jzx__worker *me, struct jzx__watch *watch,
-                     const struct jzx__ending *ending);
 
 #endif

@@ -5,7 +5,10 @@
  * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
  * L3  at destroy the books balance: accepted = handled + dead. */
 #include "actor/contain.h"
+#include "actor/kind.h"
 #include "actor/mailbox.h"
+#include "actor/part.h"
+#include "actor/timer.h"
 #include "base/alloc.h"
 #include "loop/config.h"
 #include "loop/stop.h"
@@ -134,6 +137,8 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
         jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
         return NULL;
     }
+    loop->part_ops = jzx__part_table;
+    loop->kinds = jzx__kinds;
     jzx__table_init(&loop->table, filled.max_actors, &loop->sched.allocator);
     jzx__registry_init(&loop->registry, &loop->table, &loop->sched.allocator);
     jzx__groups_init(&loop->groups, &filled, &loop->sched.allocator);

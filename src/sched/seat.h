@@ -39,7 +39,7 @@ struct jzx__worker;
  * runtime makes it 1 until it returns. */
 #define JZX__SEAT_IN_CLEANUP 2u
 
-/* Room for what the layer above keeps of a turn. */
+/* Room for what the layer above keeps of the turns of a pass. */
 #define JZX__SEAT_TURN_SIZE 256u
 
 struct jzx__seat {
@@ -56,8 +56,9 @@ struct jzx__seat {
     bool is_untold;                   /* that turn was not reported: it had just begun. Written by
                                        * the watchdog, read by who gets the worker from it */
     struct jzx__seat *outer;          /* of the loop that runs around this one */
-    void *cleanup; /* the layer above's: the turn of the cleanup that runs, or NULL */
-    _Alignas(16) unsigned char turn[JZX__SEAT_TURN_SIZE]; /* the layer above's */
+    void *turn;    /* the layer above's, as what follows: the turn that runs, or ran last */
+    void *cleanup; /* the turn of the cleanup that runs, or NULL */
+    _Alignas(16) unsigned char turn_room[JZX__SEAT_TURN_SIZE]; /* for the turns of a pass */
     uint64_t returned_at_ns; /* when a turn that had lost the worker was over; its thread's */
 };
 

@@ -91,6 +91,7 @@ enum jzx__place {
     JZX__ASIDE, /* idle, and not ordinary: it has a rank or is heavy */
     JZX__RUNNING,
     JZX__AWAY,    /* its turn goes on, on a thread that has lost its worker */
+    JZX__ENDING,  /* it has ended but for what still uses its memory; it runs no more */
     JZX__OFFERED, /* in a public deque or the global queue; nobody's */
     JZX__IN_SPAWNED,
     JZX__IN_WOKEN,
@@ -136,11 +137,12 @@ struct jzx__task {
                               * for a task that does not idle in the ordinary place */
     uint8_t place;          /* enum jzx__place */
     bool holds;             /* the owner has the token */
-    uint8_t status;         /* the kind's own, as what follows */
-    uint8_t care;
-    uint8_t rest;   /* the place where it idles: JZX__IDLE or JZX__ASIDE */
-    uint8_t heat;   /* how many long messages in a row it had; from JZX__HEAVY on it is heavy */
-    uint16_t stays; /* until when it is not offered, see balance.c; 0: it may be */
+    uint16_t care;          /* the kind's own */
+    uint16_t stays;         /* until when it is not offered, see balance.c; 0: it may be */
+    uint8_t rest;           /* the place where it idles: JZX__IDLE or JZX__ASIDE */
+    uint8_t status : 4;     /* the kind's own */
+    uint8_t heat : 4;       /* how many long messages in a row it had; from JZX__HEAVY on it is
+                             * heavy */
 };
 
 _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");
@@ -341,6 +343,20 @@ static inline void jzx__task_pop(struct jzx__task *task, struct jzx__node *node)
     task->pending -= node->weight;
 }
 
+/* Takes out a node anywhere; before is the one in front of it, or NULL. Owner only. */
+static inline void jzx__task_remove(struct jzx__task *task, struct jzx__node *before,
+                                    struct jzx__node *node) {
+    jzx__touch(task);
+    jzx__touch(node);
+    if (before == NULL)
+        task->head = node->next;
+    else
+        before->next = node->next;
+    if (task->last == node)
+        task->last = before;
+    task->pending -= node->weight;
+}
+
 /* Forgets the private list. Owner only. */
 static inline struct jzx__node *jzx__task_clear(struct jzx__task *task) {
     jzx__touch(task);
@@ -427,6 +443,11 @@ static inline enum jzx__entry_result jzx__task_accept(struct jzx__task *task, ui
         /* release: pairs with the acquire of a push; a free slot has no token (I6) */
         jzx__atomic_store_release(&task->inbox, JZX__INBOX_CLOSED);
         return JZX__ENTRY_FREE;
+    }
+    if (task->place == JZX__ENDING) {
+        /* release: pairs with nothing new, as in close. Its slot need not wait for this entry */
+        jzx__atomic_store_release(&task->inbox, JZX__INBOX_CLOSED);
+        return JZX__ENTRY_SCHEDULED;
     }
     /* relaxed: ends a hand-over; only this thread's fast path looks for it (I4) */
     jzx__atomic_store_relaxed(&task->owner, me);

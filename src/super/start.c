@@ -75,7 +75,8 @@ static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
     struct jzx__worker *me = turn->own.me;
     *bonds = (struct jzx__bonds){
         .mail = child->mail, .keeps_mail = child->spec->keep_mailbox, .is_child = true};
-    if (!jzx__own_ensure_cold(&turn->own) || !create_started_note(turn, child, bonds))
+    if (!jzx__own_ensure_part(&turn->own, JZX__PART_WATCH) ||
+        !create_started_note(turn, child, bonds))
         return false;
     struct jzx__watch *by =
         jzx__watch_create(super->loop, me, JZX__WATCH_CHILD, super->id, JZX_NOBODY);

@@ -3,6 +3,7 @@
 #include "super/super.h"
 
 #include "actor/mailbox.h"
+#include "actor/timer.h"
 #include "base/log.h"
 #include "super/start.h"
 
@@ -372,7 +373,7 @@ static void end_plan(struct jzx__super_turn *turn) {
     super->stage = JZX__PLAN_NONE;
     if (!super->has_started) {
         super->has_started = true;
-        jzx__actor_tell_started(super->loop, turn->own.me, jzx__turn_actor(turn->own.turn));
+        jzx__actor_tell_started(super->loop, turn->own.me, turn->own.turn->actor);
     }
 }
 

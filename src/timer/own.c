@@ -18,6 +18,11 @@ struct found {
     uint32_t index;
 };
 
+/* NULL: it never had any. */
+static struct jzx__actor_timers *timers_of(const struct jzx__own *own) {
+    return jzx__own_part(own, JZX__PART_TIMER);
+}
+
 static struct found requested(struct jzx__node *node) {
     struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
     return (struct found){timer, timer->number};
@@ -29,12 +34,13 @@ static struct found at_index(const struct jzx__own *own, uint32_t index) {
 
 /* What is in a place of the list of those with a key. */
 static struct found listed(const struct jzx__own *own, uint32_t place) {
-    uint32_t index = own->cold->keyed->places[place];
+    uint32_t index = timers_of(own)->keyed->places[place];
     return index == JZX__TIMER_NONE ? (struct found){NULL, 0} : at_index(own, index);
 }
 
 static uint32_t places(const struct jzx__own *own) {
-    return own->cold == NULL || own->cold->keyed == NULL ? 0 : own->cold->keyed->count;
+    const struct jzx__actor_timers *timers = timers_of(own);
+    return timers == NULL || timers->keyed == NULL ? 0 : timers->keyed->count;
 }
 
 /* The next one with a key of those that no list had room for; *number is where to look. */
@@ -49,7 +55,8 @@ static struct found chained(const struct jzx__own *own, uint32_t *number) {
 }
 
 static uint32_t chain(const struct jzx__own *own) {
-    return own->cold == NULL ? 0 : own->cold->chained;
+    const struct jzx__actor_timers *timers = timers_of(own);
+    return timers == NULL ? 0 : timers->chained;
 }
 
 /* The active timer with the key. */
@@ -180,9 +187,10 @@ static struct found idle_timer(const struct jzx__own *own) {
         if (jzx__timer_mode(found.timer) == JZX__TIMER_IDLE && jzx__timer_is_active(found.timer))
             return found;
     }
-    if (own->cold == NULL || own->cold->receive == NULL)
+    const struct jzx__actor_timers *timers = timers_of(own);
+    if (timers == NULL || timers->receive == NULL)
         return (struct found){NULL, 0};
-    return at_index(own, jzx__timer_index(own->turn->ctx.loop, own->cold, own->cold->receive));
+    return at_index(own, jzx__timer_index(own->turn->ctx.loop, timers, timers->receive));
 }
 
 jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns) {

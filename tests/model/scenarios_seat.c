@@ -118,7 +118,7 @@ static void return_late(void) {
     jzx__visit_end(&visit);
     if (!lost)
         return;
-    model_plain_write(&s.seat.turn);
+    model_plain_write(&s.seat.turn_room);
     jzx__mpsc_push(&s.returns, &s.seat.returned);
     jzx__parker_wake(&s.parker);
 }
@@ -131,7 +131,7 @@ static void take_worker_and_serve(void) {
         if (!jzx__mpsc_is_empty(&s.returns)) {
             struct jzx__mpsc_node *node = jzx__mpsc_take_all(&s.returns);
             MODEL_ASSERT(node == &s.seat.returned && node->next == NULL);
-            model_plain_write(&s.seat.turn);
+            model_plain_write(&s.seat.turn_room);
             s.turned_away++;
         }
         jzx__parker_announce(&s.parker, JZX__SLEEPS_ON_FUTEX);

@@ -30,6 +30,7 @@ static struct {
     struct jzx__seat seats[2];
     _Alignas(64) char cold[COLD_MAX][JZX__RECORD_SIZE];
     _Alignas(64) char blocks[2][BLOCKS_MAX][JZX__BLOCK_SIZE_MIN]; /* for lists, and what repeats */
+    _Alignas(64) char record[JZX__BLOCK_SIZE_MIN];                /* of the actor's timers */
     struct timer_marks marks;
     struct jzx__actor *actor;
     jzx_actor_id actor_id;
@@ -52,10 +53,7 @@ void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
 }
 
 /* In place of src/actor/groups.c: nobody has joined any. */
-void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
-    (void)me;
-    (void)actor;
-}
+const struct jzx__part_ops jzx__part_groups = {0};
 
 /* ---- workers ---- */
 
@@ -85,7 +83,7 @@ static void run_turn(struct jzx__worker *me, struct jzx__actor *actor) {
         struct jzx__node *node = task->head;
         uint64_t word;
         if (node != NULL) {
-            if (jzx__timer_begin(me, actor, jzx__message_of(node)))
+            if (jzx__timer_begin(me, actor, NULL, node) == JZX__LOOK_HANDLE)
                 handle(me, actor, node);
         } else if (jzx__inbox_list(word = jzx__task_inbox(task)) != NULL) {
             jzx__mailbox_take_in(me, actor);
@@ -150,6 +148,7 @@ static void set_up_bare(void) {
     s.loop.sched.clock = (struct jzx__clock){.now = clock_now, .manual_ns = MS};
     model_thread_local(&jzx__seat_of_thread, sizeof jzx__seat_of_thread);
     jzx__timer_pool_init(&s.loop.timer_pool, &model_allocator);
+    s.loop.part_ops = jzx__part_table;
     s.loop.table.max = 2; /* the rest of it is zero already, as jzx__table_init would have it */
     s.loop.table.allocator = &model_allocator;
     set_up_worker(0);
@@ -177,6 +176,8 @@ static void set_up_stocked(void) {
     stock();
     jzx__slab_free(&me->slab, JZX__COLD_CLASS, s.cold[0]);
     jzx__actor_set_cold(s.actor, jzx__cold_create(&s.loop, me));
+    jzx__slab_free(&me->slab, JZX__PART_CLASS, s.record);
+    MODEL_ASSERT(jzx__part_ensure(&s.loop, me, jzx__actor_cold(s.actor), JZX__PART_TIMER) != NULL);
 }
 
 static jzx_err set(struct jzx__worker *me, uint8_t mode, jzx_timer_id *id) {
@@ -226,7 +227,7 @@ static void begin_on(unsigned worker) {
     if (task->head == NULL)
         jzx__mailbox_take_in(me, s.actor);
     s.current = jzx__message_of(task->head);
-    MODEL_ASSERT(jzx__timer_begin(me, s.actor, s.current));
+    MODEL_ASSERT(jzx__timer_begin(me, s.actor, NULL, &s.current->node) == JZX__LOOK_HANDLE);
     jzx__task_pop(task, &s.current->node);
 }
 
@@ -382,10 +383,11 @@ static void set_and_cancel_outside(void) {
         s.cancelled += jzx__timer_cancel(&s.loop, NULL, id) == JZX_OK;
 }
 
-/* As from set_up, with a cold record for who makes the timer. */
+/* As from set_up, with what whoever makes the timer brings along. */
 static void stock_outside(void) {
     pass_time();
     jzx__slab_free(&jzx__sched_foreign(&s.loop.sched)->slab, JZX__COLD_CLASS, s.cold[0]);
+    jzx__slab_free(&jzx__sched_foreign(&s.loop.sched)->slab, JZX__PART_CLASS, s.record);
 }
 
 static void set_up_outside(void) {
@@ -402,7 +404,8 @@ static void set_up_outside_bare(void) {
 
 static void lose_worker(void) {
     s.actor->task.place = JZX__AWAY;
-    s.turn = (struct jzx__turn){.ctx = {.loop = &s.loop, .self = s.actor_id}, .seat = &s.lost_seat};
+    s.turn = (struct jzx__turn){
+        .ctx = {.loop = &s.loop, .self = s.actor_id}, .actor = s.actor, .seat = &s.lost_seat};
     jzx__atomic_store_relaxed(&s.lost_seat.task, &s.actor->task);
 }
 
@@ -435,7 +438,7 @@ static void take_and_return(void) {
  * the turn with the worker. */
 static void restart_and_return(void) {
     const struct jzx__timer_spec spec = {.to = s.actor_id, .delay_ns = 1};
-    const struct jzx__timer_list *list = jzx__actor_cold(s.actor)->timers;
+    const struct jzx__timer_list *list = jzx__actor_timers(s.actor)->plain;
     model_plain_read(list);
     struct jzx__timer *timer = jzx__timer_record(&s.loop.timer_pool, list->places[0]);
     s.cancelled += jzx__timer_cancel_listed(&s.loop, NULL, timer, list->places[0]);
@@ -451,8 +454,7 @@ static void take_back_0(void) {
         return;
     MODEL_ASSERT(jzx__mpsc_take_all(&me->returns) == &s.lost_seat.returned);
     s.actor->task.place = JZX__RUNNING;
-    jzx__timers_take_back(me, s.actor);
-    jzx__timers_launch_requested(me, &s.turn);
+    jzx__mailbox_file_deferred(me, s.actor, &s.turn);
     jzx__worker_requeue_any(me, &s.actor->task);
 }
 

@@ -22,6 +22,7 @@ static struct {
     struct jzx__seat seats[2];
     struct jzx__seat lost_seat; /* of a turn that has lost its worker */
     _Alignas(64) char cold[COLD_MAX][JZX__RECORD_SIZE];
+    _Alignas(64) char records[COLD_MAX + 1][JZX__BLOCK_SIZE_MIN];
     struct watch_marks marks;
     struct jzx__actor *actors[ACTORS];
     jzx_actor_id ids[ACTORS];
@@ -71,7 +72,7 @@ static void run_turn(struct jzx__worker *me, struct jzx__actor *actor) {
         struct jzx__node *node = task->head;
         uint64_t word;
         if (node != NULL) {
-            enum jzx__look look = jzx__watch_begin(me, actor, node);
+            enum jzx__look look = begin(me, actor, NULL, node);
             if (look == JZX__LOOK_ENDED) {
                 s.ended[number_of(actor)] = true;
                 return;
@@ -116,8 +117,10 @@ static void fail(unsigned actor) {
 /* ---- what an actor does in its own turn ---- */
 
 static jzx_context *turn_in(struct jzx__seat *seat, unsigned actor) {
-    struct jzx__turn *turn = (void *)seat->turn;
-    *turn = (struct jzx__turn){.ctx = {.loop = &s.loop, .self = s.ids[actor]}, .seat = seat};
+    struct jzx__turn *turn = (void *)seat->turn_room;
+    *turn = (struct jzx__turn){
+        .ctx = {.loop = &s.loop, .self = s.ids[actor]}, .actor = s.actors[actor], .seat = seat};
+    seat->turn = turn;
     jzx__atomic_store_relaxed(&seat->task, &s.actors[actor]->task);
     return &turn->ctx;
 }
@@ -164,6 +167,8 @@ static void give_cold(unsigned actor) {
     jzx__slab_free(&me->slab, JZX__COLD_CLASS, s.cold[actor]);
     jzx__actor_set_cold(s.actors[actor], jzx__cold_create(&s.loop, me));
     jzx__slab_free(&me->slab, JZX__COLD_CLASS, s.cold[ACTORS + actor]); /* a spare at hand */
+    jzx__slab_free(&me->slab, JZX__PART_CLASS, s.records[actor]);
+    jzx__slab_free(&me->slab, JZX__PART_CLASS, s.records[ACTORS + actor]);
 }
 
 static jzx_actor_id spawn(unsigned worker) {
@@ -189,6 +194,7 @@ static void set_up(void) {
     workers.cpu_count = 2;
     MODEL_ASSERT(jzx__sched_init(&s.loop.sched, &config, &ops));
     model_thread_local(&jzx__seat_of_thread, sizeof jzx__seat_of_thread);
+    s.loop.part_ops = jzx__part_table;
     s.loop.table.max = 4; /* the rest of it is zero already, as jzx__table_init would have it */
     s.loop.table.allocator = &model_allocator;
     set_up_worker(0);
@@ -236,6 +242,8 @@ static void set_up_lost(void) {
 static void set_up_lost_early(void) {
     set_up();
     jzx__slab_free(&jzx__sched_foreign(&s.loop.sched)->slab, JZX__COLD_CLASS, s.cold[4]);
+    for (unsigned i = 4; i < COLD_MAX + 1; i++) /* its own, and that of a spare */
+        jzx__slab_free(&jzx__sched_foreign(&s.loop.sched)->slab, JZX__PART_CLASS, s.records[i]);
     s.actors[A]->task.place = JZX__AWAY;
     turn_in(&s.lost_seat, A);
 }
@@ -372,14 +380,14 @@ static void fail_and_spawn_1(void) {
 /* In the turn that has lost its worker; then it leaves the turn with the worker. */
 static void demonitor_lost(void) {
     jzx__seat_of_thread = &s.lost_seat;
-    struct jzx__turn *turn = (void *)s.lost_seat.turn;
+    struct jzx__turn *turn = (void *)s.lost_seat.turn_room;
     s.taken_back[A] = jzx_demonitor(&turn->ctx, s.ref);
     (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
 }
 
 static void link_lost(void) {
     jzx__seat_of_thread = &s.lost_seat;
-    struct jzx__turn *turn = (void *)s.lost_seat.turn;
+    struct jzx__turn *turn = (void *)s.lost_seat.turn_room;
     s.asked[A] = jzx_link(&turn->ctx, s.ids[B]);
     MODEL_ASSERT(s.asked[A] == JZX_OK || s.asked[A] == JZX_ERR_NO_SUCH_ACTOR);
     (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
@@ -450,7 +458,7 @@ static void check_lost(void) {
 }
 
 static bool is_linked_to(unsigned actor) {
-    struct jzx__link *ring = &jzx__actor_cold(s.actors[actor])->watches.ring;
+    struct jzx__link *ring = &jzx__watches_of(jzx__actor_cold(s.actors[actor]))->watches.ring;
     for (struct jzx__link *link = ring->next; link != ring; link = link->next)
         if (target_of(watch_at_holder(link)) == s.ids[1 - actor])
             return true;

@@ -120,8 +120,8 @@ static const struct unneeded list[] = {
      "the notice is published by the inbox that it goes to, and lists are their owner's"},
     {"advance/cas/state", MODEL_RELEASE, false,
      "what asks came by an inbox; one that fails acquires"},
-    {"jzx__watch_begin/load/state", MODEL_RELAXED, false, "as above: the node came by an inbox"},
-    {"jzx__watch_bury/load/state", MODEL_RELAXED, false, "as above"},
+    {"begin/load/state", MODEL_RELAXED, false, "as above: the node came by an inbox"},
+    {"bury/load/state", MODEL_RELAXED, false, "as above"},
     {"be_left/load/state", MODEL_RELAXED, false, "as above: pushed after the mark"},
     /* The rest of src/actor, as far as timers meet it; see docs/memory-model.md. */
     {"jzx__actor_set_cold/store/cold", MODEL_RELAXED, false,

@@ -2,6 +2,7 @@
 /* The table of questions from inside: places are used again, but no reference ever (Q2 of
  * actor/ask.h). */
 #include "actor/ask.h"
+#include "actor/part.h"
 
 #include "fixture.h"
 
@@ -18,7 +19,7 @@ static jzx_behavior_result keep(jzx_context *ctx, const jzx_message *msg) {
 }
 
 static struct jzx__asks *table_of(const jzx_context *ctx) {
-    return jzx__actor_cold(jzx__table_lookup(&ctx->loop->table, ctx->self))->asks;
+    return jzx__actor_part(jzx__table_lookup(&ctx->loop->table, ctx->self), JZX__PART_ASK);
 }
 
 static uint64_t ask(jzx_context *ctx) {

@@ -66,7 +66,7 @@ static void live_and_die(struct jzx__worker *me, size_t len, jzx_msg_destructor 
     assert_non_null(message);
     size_t need = HEADER + len + (destructor != NULL ? sizeof destructor : 0);
     JZX_EXPECT_EQ(message->node.size_class, smallest_class(need));
-    JZX_EXPECT_EQ(message->node.flags, destructor != NULL ? JZX__MSG_HAS_DESTRUCTOR : 0);
+    JZX_EXPECT_EQ(message->node.flags, destructor != NULL ? JZX__TRAILER_DESTRUCTOR : 0);
     JZX_EXPECT_EQ(message->len, len);
     JZX_EXPECT_EQ((uintptr_t)message % 64, 0);
     JZX_EXPECT_EQ((uintptr_t)message->payload % _Alignof(max_align_t), 0);

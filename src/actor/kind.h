@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds of actors. A behaviour, the common kind, is called by the pass itself for each message. Any
+ * other kind (a fiber, a process) runs its own turn: its actor has JZX__CARE_KIND for life, so that
+ * the turn attends to it before each message, sees to requests, the init and the mailbox as for
+ * every actor, and then leaves the rest of the turn to the kind. The table is in loop/parts.c. */
+#ifndef JZX_ACTOR_KIND_H
+#define JZX_ACTOR_KIND_H
+
+#include "actor/actor.h"
+
+/* What became of a turn. */
+enum jzx__fate {
+    JZX__FATE_GOES_ON, /* there may be something to handle */
+    JZX__FATE_OVER,    /* the actor idles, waits for its next turn, has moved away, or has ended */
+    JZX__FATE_LOST     /* the thread has lost its worker; the turn is the worker's to take back */
+};
+
+struct jzx__kind_ops {
+    /* The turn of an actor of this kind, as far as it gets; never GOES_ON. Inside the bracket. */
+    enum jzx__fate (*turn)(struct jzx__worker *me, struct jzx__turn *turn);
+};
+
+/* By enum jzx__kind; NULL for behaviours. */
+extern const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT];
+
+#endif

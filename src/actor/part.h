@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts: what the features of the library (timers, watches, questions, groups, the heap) keep of an
+ * actor, and what they do at its end. A part hangs its own record on the actor's cold record, so
+ * that a new one adds no field there; its operations are in a table (loop/parts.c), which the end
+ * of an actor walks. An operation that is NULL does nothing; all are the owner's.
+ *
+ *   A1  a record is given once in a life, and stays until release (that of groups comes and goes).
+ *       The records are the turn's, also if that goes on without its worker (JZX__AWAY): until it
+ *       is taken back the owner leaves them alone.
+ *   A2  at the end of an actor the operations are called in the order of struct jzx__part_ops, each
+ *       for all parts before the next. From let_go on the actor's id is stale.
+ *   A3  an actor whose parts are not all quiet ends in two steps: it is stale, takes nothing in and
+ *       runs no code, until the last part calls jzx__actor_finish. Its cleanup, and all that
+ *       follows, wait for that. */
+#ifndef JZX_ACTOR_PART_H
+#define JZX_ACTOR_PART_H
+
+#include "actor/actor.h"
+
+/* How an actor ends that waits for its parts (A3). */
+struct jzx__ending_kept {
+    jzx_actor_id id;
+    jzx_exit_reason reason;
+    char text[JZX_EXIT_TEXT_MAX + 1];
+};
+
+struct jzx__part_ops {
+    /* A new record, which is zeroed. */
+    void (*init)(void *record);
+    /* The actor can still be sent to: nothing new of the part is to reach it. */
+    void (*cancel)(struct jzx__worker *me, struct jzx__actor *actor);
+    /* Before its mail is buried. */
+    void (*let_go)(struct jzx__worker *me, struct jzx__actor *actor);
+    /* Of its mail, what is to outlive it, which is the part's from here on; returns the rest. For
+     * actors that keep their mail. */
+    struct jzx__node *(*keep)(struct jzx__cold *cold, struct jzx__node *nodes, uint32_t generation);
+    /* After its mail was buried. */
+    void (*leave)(struct jzx__worker *me, struct jzx__actor *actor);
+    /* NULL: the part is quiet. Else something under way still needs the actor's memory: a place in
+     * the part's record for how the actor ends, and the part calls jzx__actor_finish later (A3). */
+    struct jzx__ending_kept *(*quiesce)(struct jzx__worker *me, struct jzx__actor *actor);
+    /* After its cleanup, and after the observer: others are told. */
+    void (*tell)(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending);
+    /* Frees the record. */
+    void (*release)(struct jzx_loop *loop, struct jzx__worker *me, void *record);
+    /* What it takes beyond the cold record: for jzx_actor_info. */
+    size_t (*size_bytes)(const void *record);
+    /* Frees a message block that is part of something of the part's own (JZX__MSG_EMBEDDED). Any
+     * thread. */
+    void (*free_block)(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
+};
+
+extern const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT];
+
+extern const struct jzx__part_ops jzx__part_heap;
+extern const struct jzx__part_ops jzx__part_timer;
+extern const struct jzx__part_ops jzx__part_watch;
+extern const struct jzx__part_ops jzx__part_ask;
+extern const struct jzx__part_ops jzx__part_groups;
+
+/* ---- records ---- */
+
+/* NULL if there is none. In the actor's turn, or by its owner while none goes on. */
+static inline void *jzx__cold_part(const struct jzx__cold *cold, enum jzx__part part) {
+    return cold->parts[part];
+}
+
+/* The same of an actor that may have no cold record. */
+static inline void *jzx__actor_part(const struct jzx__actor *actor, enum jzx__part part) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    return cold == NULL ? NULL : jzx__cold_part(cold, part);
+}
+
+/* Bit i: the actor has part i. Any thread. */
+static inline uint32_t jzx__cold_parts(const struct jzx__cold *cold) {
+    /* relaxed: the caller's own, or a hint (jzx__spare_prepare) */
+    return jzx__atomic_load_relaxed(&cold->part_bits);
+}
+
+/* record may be NULL. Who may read it. */
+static inline void jzx__cold_set_part(struct jzx__cold *cold, enum jzx__part part, void *record) {
+    uint32_t bit = 1u << part;
+    uint32_t others = jzx__cold_parts(cold) & ~bit;
+    cold->parts[part] = record;
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&cold->part_bits, others | (record == NULL ? 0 : bit));
+}
+
+/* A record of a class of the slabs, zeroed, unless there is one. NULL without memory. Owner, or the
+ * turn that this thread runs. */
+void *jzx__part_ensure(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                       enum jzx__part part);
+
+/* ---- what a message brings along ---- */
+
+/* A message of another thread may need a record at its target, and filing it must not need memory:
+ * it brings a **spare** cold record along, which has the part's record. Records of parts that come
+ * so are JZX__PART_CLASS. */
+#define JZX__PART_CLASS 0u
+
+/* NULL without memory. */
+struct jzx__cold *jzx__spare_create(struct jzx_loop *loop, struct jzx__worker *me,
+                                    enum jzx__part part);
+
+/* For a target that lacks either: *spare is made. False without memory. Any thread. */
+bool jzx__spare_prepare(struct jzx_loop *loop, struct jzx__worker *me,
+                        const struct jzx__actor *target, enum jzx__part part,
+                        struct jzx__cold **spare);
+
+/* The target has a cold record from here on; spare may be NULL. True if the spare is used up.
+ * Owner, also while the actor's turn goes on without its worker. */
+bool jzx__spare_give_cold(struct jzx__actor *actor, struct jzx__cold *spare);
+
+/* The rest, in the turn or at the end of an actor with this cold record: it has the part's record
+ * from here on, and what is left of the spare is freed. */
+void jzx__spare_use(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                    enum jzx__part part, struct jzx__cold *spare);
+
+/* For one that was not needed. NULL is fine. */
+void jzx__spare_destroy(struct jzx_loop *loop, struct jzx__worker *me, enum jzx__part part,
+                        struct jzx__cold *spare);
+
+#endif

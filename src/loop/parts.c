@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the parts of the library meet: the lanes of a mailbox, what hangs on an actor, the kinds of
+ * actors. Adding a part means a line in one of these tables. */
+#include "actor/kind.h"
+#include "actor/lane.h"
+#include "actor/part.h"
+
+const struct jzx__lane_ops jzx__lane_plain = {0};
+
+const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
+    [JZX__LANE_USER] = &jzx__lane_plain,        [JZX__LANE_RUNTIME] = &jzx__lane_plain,
+    [JZX__LANE_ROOM] = &jzx__lane_room,         [JZX__LANE_TIMER] = &jzx__lane_timer,
+    [JZX__LANE_DEADLINE] = &jzx__lane_deadline, [JZX__LANE_ANSWER] = &jzx__lane_answer,
+    [JZX__LANE_WATCH] = &jzx__lane_watch,       [JZX__LANE_LEAVE] = &jzx__lane_watch,
+};
+
+const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
+    [JZX__PART_HEAP] = &jzx__part_heap,     [JZX__PART_TIMER] = &jzx__part_timer,
+    [JZX__PART_WATCH] = &jzx__part_watch,   [JZX__PART_ASK] = &jzx__part_ask,
+    [JZX__PART_GROUPS] = &jzx__part_groups,
+};
+
+/* Kinds that are not here cannot be spawned yet. */
+const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT] = {0};
