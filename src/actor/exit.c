@@ -278,7 +278,7 @@ static JZX_COLD bool end_with_ceremony(struct jzx__worker *me, struct jzx__actor
 }
 
 /* Its slot is free, now or with the entry that is still under way. */
-static void give_slot_back(struct jzx__worker *me, struct jzx__actor *actor, bool entry_left) {
+JZX_INLINE void give_slot_back(struct jzx__worker *me, struct jzx__actor *actor, bool entry_left) {
     jzx__worker_count_exited(me, actor->task.daemon);
     actor->task.entry = NULL; /* tells the last entry, if one is under way, to free the slot */
     if (JZX_LIKELY(!entry_left))
