@@ -39,7 +39,8 @@
  *     orders on one object.
  *   - compiler reordering of plain accesses: plain data is checked for races only (C7), its value
  *     is always the one last written. A compiler barrier does nothing: steps are in program order.
- *   - objects of mixed size, and plain access to atomic objects after the first atomic access. */
+ *   - objects of mixed size, but for a futex that is the low half of one; and plain access to
+ *     atomic objects after the first atomic access. */
 #include "memory.h"
 
 #include <string.h>
@@ -386,6 +387,14 @@ uint64_t memory_latest(unsigned thread, const volatile void *address, size_t siz
     uint16_t last = place->order[place->count - 1];
     raise_view(&memory.threads[thread].now, number_of(place), last);
     return memory.stores[last].value;
+}
+
+uint32_t memory_latest_futex(unsigned thread, const volatile void *address) {
+    unsigned slot = find_slot(&memory.place_index, address);
+    size_t size = sizeof(uint32_t);
+    if (memory.place_index.stamp[slot] == memory.stamp)
+        size = memory.places[memory.place_index.position[slot]].size;
+    return (uint32_t)memory_latest(thread, address, size);
 }
 
 /* ---- fences ---- */

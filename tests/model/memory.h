@@ -47,6 +47,9 @@ void memory_fence_all(unsigned thread, unsigned thread_count);
 /* The last value in modification order, as the kernel compares it in a futex call. The thread
  * cannot read an older one afterwards, but synchronises with nobody. */
 uint64_t memory_latest(unsigned thread, const volatile void *address, size_t size);
+/* The same for the 32 bits that a futex is, which may be the low half of an object: the code under
+ * test uses it with its whole size, the kernel alone looks at the half. */
+uint32_t memory_latest_futex(unsigned thread, const volatile void *address);
 
 /* The thread has waited long enough to see every store; it synchronises with nobody. */
 void memory_refresh(unsigned thread);

@@ -127,7 +127,7 @@ void model_plain(const volatile void *address, bool is_write, const char *text, 
  * pass: a wait with a time-out ends late or without cause, so that a lost wake-up is found. */
 bool jzx__futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns) {
     point_at(word);
-    if (memory_latest(model_self(), word, sizeof value) != value) {
+    if (memory_latest_futex(model_self(), word) != value) {
         trace_words("futex wait: value has changed", word);
         return true;
     }
