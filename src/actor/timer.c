@@ -4,6 +4,7 @@
 
 #include "actor/mailbox.h"
 #include "actor/timer_list.h"
+#include "sched/waiter.h"
 
 /* Cancelled timers that wait for their home before it is woken to free them. */
 #define CANCELLED_MAX 256u
@@ -615,8 +616,8 @@ static uint32_t take_due(struct jzx__worker *me, uint64_t tick, struct jzx__time
     uint32_t count = 0;
     while (count < FIRE_BATCH && (entry = jzx__wheel_pop(wheel, tick)) != NULL) {
         __builtin_prefetch(wheel->due.ring.next, 1);
-        if (JZX_UNLIKELY(jzx__wheel_spare(entry) == JZX__TIMER_WAITER)) {
-            *waiter = JZX_CONTAINER_OF(entry, struct jzx__waiter, entry);
+        if (JZX_UNLIKELY(jzx__wheel_spare(entry) == JZX__WHEEL_WAITER)) {
+            *waiter = jzx__waiter_of_entry(entry);
             break;
         }
         batch[count++] = timer_of_entry(entry);
@@ -631,8 +632,8 @@ static bool fire_some(struct jzx__worker *me, uint64_t tick) {
     uint32_t count = take_due(me, tick, batch, &waiter);
     for (uint32_t i = 0; i < count; i++)
         fire(me, batch[i]);
-    if (JZX_UNLIKELY(waiter != NULL))
-        waiter->wake(me, waiter);
+    if (JZX_UNLIKELY(waiter != NULL) && !jzx__waiter_expire(waiter, tick, me))
+        arm(me, &waiter->deadline, waiter->due_tick); /* it came out early */
     return count == FIRE_BATCH || waiter != NULL;
 }
 
@@ -786,14 +787,12 @@ const struct jzx__lane_ops jzx__lane_timer = {.file = jzx__timer_file,
                                               .take = jzx__timer_take,
                                               .stash = jzx__timer_stash};
 
-/* ---- other things that wait ---- */
+/* ---- deadlines of waits ---- */
 
-void jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
-    waiter->entry.info = jzx__wheel_info(JZX__TIMER_WAITER, JZX__WHEEL_NOWHERE, 0);
-    arm(me, &waiter->entry, jzx__timer_tick(due_ns));
-}
-
-void jzx__waiter_cancel(struct jzx__worker *me, struct jzx__waiter *waiter) {
-    if (jzx__wheel_is_set(&waiter->entry))
-        jzx__wheel_remove(&jzx__timers_of(me)->wheel, &waiter->entry);
+void jzx__timers_set_deadline(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns) {
+    JZX_ASSERT_OWNER(me);
+    if (due_ns == JZX_NEVER)
+        return;
+    jzx__waiter_set_deadline(waiter, &jzx__timers_of(me)->wheel, jzx__timer_tick(due_ns));
+    arm(me, &waiter->deadline, waiter->due_tick);
 }

@@ -134,15 +134,6 @@ _Static_assert(sizeof(struct jzx__actor_timers) <= JZX__BLOCK_SIZE_MIN, "fits JZ
 #define JZX__TIMER_EXTRA_CLASS 0u
 _Static_assert(sizeof(struct jzx__timer_extra) <= JZX__BLOCK_SIZE_MIN, "fits its class");
 
-/* The spare bits of an entry that is no timer at all, but part of a struct jzx__waiter. */
-#define JZX__TIMER_WAITER 0xFu
-
-/* Something else that a worker wakes at some time; on that worker only. */
-struct jzx__waiter {
-    struct jzx__wheel_entry entry;
-    void (*wake)(struct jzx__worker *me, struct jzx__waiter *waiter);
-};
-
 static inline unsigned jzx__timer_chunk(uint32_t index) {
     return 63u ^ (unsigned)__builtin_clzll((uint64_t)index + JZX__TIMER_FIRST);
 }
@@ -392,10 +383,12 @@ uint64_t jzx__timers_next(struct jzx__worker *me);
 /* Only the mail. True if there was some. */
 bool jzx__timers_take_mail(struct jzx__worker *me);
 
-/* ---- other things that wait ---- */
+/* ---- deadlines of waits ---- */
 
-/* Wakes it at the first tick at or after the time. */
-void jzx__waiter_set(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns);
-void jzx__waiter_cancel(struct jzx__worker *me, struct jzx__waiter *waiter);
+struct jzx__waiter;
+
+/* The wait, which has begun, times out at the first tick at or after the time; its end takes that
+ * off the wheel. On the party's home worker (waiter/A7). JZX_NEVER: nothing happens. */
+void jzx__timers_set_deadline(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns);
 
 #endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Joining and leaving sources, deadlines, the sources' side, wakers and dumps. The edges of the
+ * word are in the header. */
+#include "sched/waiter.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "sched/worker.h"
+
+#include "jzx/time.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- the waiting party ---- */
+
+/* The source has something for the link: the party claims its own wait, and takes it. */
+static void take(struct jzx__waiter *waiter, struct jzx__wait_link *link, enum jzx__cause_kind kind,
+                 struct jzx__wake *wake) {
+    uint32_t cause = jzx__cause_make(kind, link->index);
+    if (jzx__waiter_claim(waiter, link->epoch, cause) == JZX__CLAIM_LOST)
+        return;
+    if (kind == JZX__CAUSE_ITEM && !link->source->ops->take(link->source, link, wake))
+        jzx__waiter_revoke(waiter, link->index);
+}
+
+/* Queues the link, or takes what is there for it. True if it is queued. */
+static bool join_one(struct jzx__waiter *waiter, struct jzx__wait_link *link,
+                     struct jzx__worker *me) {
+    struct jzx__source *source = link->source;
+    struct jzx__wake wake = {.fn = NULL};
+    jzx__touch(link);
+    link->waiter = waiter;
+    link->epoch = jzx__waiter_epoch(waiter);
+    link->at_source.next = NULL;
+    jzx__lock_acquire(source->lock);
+    enum jzx__cause_kind kind = source->ops->look(source, link);
+    if (kind == JZX__CAUSE_NONE)
+        jzx__list_push_back(&source->waiting, &link->at_source);
+    else
+        take(waiter, link, kind, &wake);
+    jzx__lock_release(source->lock);
+    jzx__wake_make(&wake, me);
+    return kind == JZX__CAUSE_NONE;
+}
+
+void jzx__waiter_join(struct jzx__waiter *waiter, struct jzx__wait_link *links, uint32_t count,
+                      struct jzx__worker *me) {
+    JZX_ASSERT(count <= JZX__WAIT_LINKS_MAX);
+    JZX_ASSERT(waiter->joined == 0);
+    waiter->links = links;
+    while (waiter->joined < count && jzx__waiter_cause(waiter) == 0) {
+        struct jzx__wait_link *link = &links[waiter->joined++];
+        if (!join_one(waiter, link, me))
+            return;
+    }
+}
+
+/* Under the source's lock, whether or not the source has taken the link out: what the source did
+ * with link, slot and waiter is over then, and visible (A5). */
+static void leave_one(struct jzx__wait_link *link) {
+    if (JZX__MUTANT(waiter_leaves_without_lock) && link->at_source.next == NULL)
+        return;
+    jzx__lock_acquire(link->source->lock);
+    jzx__touch(link);
+    if (link->at_source.next != NULL)
+        jzx__list_remove(&link->at_source);
+    link->at_source.next = NULL;
+    jzx__lock_release(link->source->lock);
+}
+
+uint32_t jzx__waiter_end(struct jzx__waiter *waiter) {
+    JZX_ASSERT(jzx__waiter_cause(waiter) != 0);
+    while (waiter->joined != 0)
+        leave_one(&waiter->links[--waiter->joined]);
+    if (waiter->wheel != NULL && jzx__wheel_is_set(&waiter->deadline))
+        jzx__wheel_remove(waiter->wheel, &waiter->deadline);
+    waiter->wheel = NULL;
+    return jzx__waiter_settle(waiter);
+}
+
+/* ---- deadlines ---- */
+
+void jzx__waiter_set_deadline(struct jzx__waiter *waiter, struct jzx__wheel *wheel, uint64_t tick) {
+    JZX_ASSERT(waiter->wheel == NULL); /* A7 */
+    waiter->deadline.info = jzx__wheel_info(JZX__WHEEL_WAITER, JZX__WHEEL_NOWHERE, 0);
+    waiter->wheel = wheel;
+    waiter->due_tick = tick;
+}
+
+bool jzx__waiter_expire(struct jzx__waiter *waiter, uint64_t tick, struct jzx__worker *me) {
+    JZX_ASSERT(waiter->wheel != NULL && !jzx__wheel_is_set(&waiter->deadline)); /* A7 */
+    if (tick < waiter->due_tick)
+        return false;
+    /* On the home worker, where end is, too: the wait is still the one that it was set for. */
+    (void)jzx__waiter_cancel(waiter, jzx__waiter_epoch(waiter), JZX__CAUSE_TIMEOUT, me);
+    return true;
+}
+
+/* ---- cancelling from outside ---- */
+
+bool jzx__waiter_cancel(struct jzx__waiter *waiter, uint32_t epoch, enum jzx__cause_kind kind,
+                        struct jzx__worker *me) {
+    struct jzx__wake wake = waiter->wake; /* fixed; after the claim the waiter is its party's */
+    enum jzx__claim_result result = jzx__waiter_claim(waiter, epoch, jzx__cause_make(kind, 0));
+    if (result == JZX__CLAIM_WAKE)
+        jzx__wake_make(&wake, me);
+    return result != JZX__CLAIM_LOST;
+}
+
+/* ---- sources ---- */
+
+void jzx__source_init(struct jzx__source *source, struct jzx__lock *lock,
+                      const struct jzx__source_ops *ops) {
+    source->lock = lock;
+    source->ops = ops;
+    jzx__list_init(&source->waiting);
+}
+
+void jzx__source_deinit(struct jzx__source *source) {
+    JZX_ASSERT(jzx__list_is_empty(&source->waiting));
+}
+
+/* Of a list whose links are under one lock, which the caller has. */
+static struct jzx__wait_link *claim_first(struct jzx__list *waiting, enum jzx__cause_kind kind,
+                                          struct jzx__wake *wake) {
+    struct jzx__link *at_source;
+    *wake = (struct jzx__wake){.fn = NULL};
+    while ((at_source = jzx__list_pop_front(waiting)) != NULL) {
+        struct jzx__wait_link *link = JZX_CONTAINER_OF(at_source, struct jzx__wait_link, at_source);
+        uint32_t cause = jzx__cause_make(kind, link->index);
+        jzx__touch(link);
+        at_source->next = NULL;
+        enum jzx__claim_result result = jzx__waiter_claim(link->waiter, link->epoch, cause);
+        if (result == JZX__CLAIM_WAKE) {
+            jzx__touch(&link->waiter->wake);
+            *wake = link->waiter->wake;
+        }
+        if (result != JZX__CLAIM_LOST || JZX__MUTANT(waiter_loser_gets_it))
+            return link;
+    }
+    return NULL;
+}
+
+struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__cause_kind kind,
+                                         struct jzx__wake *wake) {
+    return claim_first(&source->waiting, kind, wake);
+}
+
+uint32_t jzx__source_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
+                              struct jzx__worker *me) {
+    struct jzx__list batch; /* under the lock as well: a party takes its link out of it, too */
+    struct jzx__wake wake;
+    uint32_t count = 0;
+    jzx__list_init(&batch);
+    jzx__lock_acquire(source->lock);
+    jzx__list_splice(&batch, &source->waiting);
+    while (claim_first(&batch, kind, &wake) != NULL) {
+        jzx__lock_release(source->lock);
+        jzx__wake_make(&wake, me);
+        count++;
+        jzx__lock_acquire(source->lock);
+    }
+    jzx__lock_release(source->lock);
+    return count;
+}
+
+/* ---- wakers ---- */
+
+/* True if the caller owns the task, and the task is not in a turn. */
+static bool is_at_rest(struct jzx__task *task, const struct jzx__worker *me) {
+    if (me == NULL || !jzx__worker_owns(me, task))
+        return false;
+    return (task->place != JZX__RUNNING && task->place != JZX__AWAY) ||
+           JZX__MUTANT(waiter_not_nudged_in_turn);
+}
+
+void jzx__wake_task(void *who, struct jzx__worker *me) {
+    struct jzx__task *task = who;
+    if (is_at_rest(task, me))
+        jzx__worker_ready(me, task);
+    else if (jzx__task_nudge(task) == JZX__PUSH_OK_INJECT)
+        jzx__task_inject(task, me);
+}
+
+/* The half of the word with cause and phase: all that changes while the party sleeps. */
+static _Atomic uint32_t *futex_of(struct jzx__waiter *waiter) {
+    uintptr_t word = (uintptr_t)&waiter->word;
+    return (_Atomic uint32_t *)(word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0));
+}
+
+/* An address is all that is needed: the thread may have gone on, and its frame may be gone. */
+static void wake_thread(void *who, struct jzx__worker *me) {
+    (void)me;
+    jzx__futex_wake(who);
+}
+
+void jzx__waiter_init_thread(struct jzx__waiter *waiter) {
+    jzx__waiter_init(waiter, wake_thread, futex_of(waiter));
+}
+
+/* False if the time is over. */
+static bool sleep_while_armed(struct jzx__waiter *waiter, const struct jzx__clock *clock,
+                              uint64_t deadline_ns) {
+    const uint32_t armed = (uint32_t)jzx__wait_word(0, 0, JZX__WAIT_ARMED);
+    if (deadline_ns == JZX_NEVER)
+        return jzx__futex_wait(futex_of(waiter), armed, 0);
+    uint64_t now_ns = jzx__clock_now(clock);
+    return now_ns < deadline_ns && jzx__futex_wait(futex_of(waiter), armed, deadline_ns - now_ns);
+}
+
+void jzx__waiter_block(struct jzx__waiter *waiter, const struct jzx__clock *clock,
+                       uint64_t deadline_ns) {
+    JZX_ASSERT(deadline_ns == JZX_NEVER || clock->is_real);
+    while (jzx__waiter_cause(waiter) == 0) {
+        if (!sleep_while_armed(waiter, clock, deadline_ns))
+            (void)jzx__waiter_withdraw(waiter, JZX__CAUSE_TIMEOUT);
+    }
+}
+
+/* ---- dumps ---- */
+
+bool jzx__waiter_glance(const struct jzx__waiter *waiter, struct jzx__wait_what *what) {
+    /* acquire: pairs with begin; what it shows is of that wait, or of a later one */
+    uint64_t word = jzx__atomic_load_acquire(&waiter->word);
+    if (jzx__wait_phase(word) == JZX__WAIT_IDLE)
+        return false;
+    /* acquire, the three: pairs with begin; if one is of a later wait, so is the word below */
+    what->kind = jzx__atomic_load_acquire(&waiter->kind);
+    what->object = jzx__atomic_load_acquire(&waiter->object);
+    what->since_ns = jzx__atomic_load_acquire(&waiter->since_ns);
+    /* relaxed: see above */
+    return jzx__wait_epoch(jzx__atomic_load_relaxed(&waiter->word)) == jzx__wait_epoch(word);
+}
+
+int jzx__wait_describe(const struct jzx__wait_what *what, uint64_t now_ns, char *text,
+                       size_t size) {
+    uint64_t waited_ns = now_ns > what->since_ns ? now_ns - what->since_ns : 0;
+    return snprintf(text, size, "waits for %s %" PRIu64 " since %" PRIu64 ".%" PRIu64 " s",
+                    what->kind, what->object, waited_ns / JZX_SECOND(1),
+                    waited_ns % JZX_SECOND(1) / JZX_MS(100));
+}
