@@ -59,6 +59,7 @@ static struct model_suite suites[] = {
     {"watchdog", model_watchdog, &model_watchdog_count},
     {"timer", model_timer, &model_timer_count},
     {"watch", model_watch, &model_watch_count},
+    {"waiter", model_waiter, &model_waiter_count},
 };
 static const size_t suite_count = sizeof suites / sizeof *suites;
 

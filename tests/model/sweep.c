@@ -86,6 +86,12 @@ static const struct unneeded list[] = {
     {"claim_report/cas/report_state", MODEL_ACQUIRE, false,
      "a claim passes nothing on: the report is given back by a store"},
     {"claim_report/cas/report_state", MODEL_RELAXED, true, "the value is not used"},
+    /* waiter.h */
+    {"jzx__waiter_arm/cas/word", MODEL_ACQUIRE, false,
+     "what a claimer reads of the party a lock has brought it"},
+    {"jzx__waiter_arm/cas/word", MODEL_RELEASE, false, "it succeeds on the party's own word only"},
+    {"jzx__waiter_claim/cas/word", MODEL_RELEASE, false, "as for the release of arm"},
+    {"jzx__waiter_claim/cas/word", MODEL_RELAXED, true, "a guess for the next try"},
     /* timer.c */
     {"change_phase/cas/state", MODEL_RELEASE, false,
      "a record changes hands by an inbox or by timer_mail; a cancel brings nothing but its bit"},
