@@ -230,7 +230,8 @@ static bool has_untaken(const struct jzx_loop *loop) {
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         const struct jzx__worker *worker = loop->sched.workers[i];
         if (worker->inject_rest != NULL || !jzx__mpsc_is_empty(&worker->inject) ||
-            !jzx__mpsc_is_empty(&worker->calls) || !jzx__mpsc_is_empty(&worker->timer_mail))
+            !jzx__mpsc_is_empty(&worker->returns) || !jzx__mpsc_is_empty(&worker->calls) ||
+            !jzx__mpsc_is_empty(&worker->timer_mail))
             return true;
     }
     return jzx__global_count(&loop->sched.global) != 0;
