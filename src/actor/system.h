@@ -23,12 +23,21 @@ struct jzx__timers {
     uint64_t set_at; /* jzx__timer_set_at */
 };
 
+/* The work sources that the layers above the scheduler add (sched/source.h). */
+enum {
+    JZX__SOURCE_CALLS = JZX__SOURCE_OWN_COUNT, /* functions to call on worker 0's thread */
+    JZX__SOURCE_TIMER_MAIL                     /* timers that other threads have set or cancelled */
+};
+
 /* What the actor layer keeps per worker. */
 struct jzx__actor_worker {
     struct jzx__worker worker;
     struct jzx__slot_cache slots;
     struct jzx__timers timers;
     uint64_t refs; /* of monitors that were made on it */
+
+    /* Written by other threads. */
+    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t timer_mail_count; /* cancels sent to the timer mail */
 };
 
 /* The supervisors of a loop, by the slot of their actor; see super/super.h. */

@@ -292,8 +292,7 @@ static jzx_err launch_there(struct jzx_loop *loop, struct jzx__worker *me, struc
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_TRANSIT));
     if (owner != NULL) {
-        jzx__mpsc_push(&owner->timer_mail, (void *)timer);
-        jzx__parker_wake(&owner->parker); /* K4 */
+        jzx__worker_bring(owner, JZX__SOURCE_TIMER_MAIL, (void *)timer);
     } else if (!push(me, actor, timer)) {
         drop_spare(loop, me, timer);
         return jzx__mailbox_gone(loop);
@@ -549,7 +548,7 @@ static void fire(struct jzx__worker *me, struct jzx__timer *timer) {
     if (extra != NULL && comes_out_early(me, timer, extra))
         return;
     if (!change_phase(timer, JZX__TIMER_SET, JZX__TIMER_QUEUED))
-        return; /* who has cancelled it has sent it to `timer_mail` */
+        return; /* who has cancelled it has sent it to the timer mail */
     jzx__timer_to_message(timer);
     if (extra != NULL)
         extra->missed = UINT64_MAX; /* its own firing makes that 0 */
@@ -590,10 +589,11 @@ static struct jzx__timer *timer_of_mail(struct jzx__mpsc_node *node) {
     return (void *)((uintptr_t)node & ~(uintptr_t)(sizeof(struct jzx__timer) - 1));
 }
 
-bool jzx__timers_take_mail(struct jzx__worker *me) {
-    if (jzx__mpsc_is_empty(&me->timer_mail))
-        return false;
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->timer_mail);
+void jzx__timers_take_mail(struct jzx__worker *me, uint32_t max) {
+    (void)max;
+    if (jzx__source_is_empty(&me->sources[JZX__SOURCE_TIMER_MAIL]))
+        return;
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_TIMER_MAIL));
     while (node != NULL) {
         struct jzx__timer *timer = timer_of_mail(node);
         struct jzx__actor *actor = actor_of(jzx__loop_of(me), timer);
@@ -603,8 +603,9 @@ bool jzx__timers_take_mail(struct jzx__worker *me) {
         else
             undo(me, actor, timer);
     }
-    return true;
 }
+
+const struct jzx__source_ops jzx__timer_mail = {.take = jzx__timers_take_mail, .ends_pass = true};
 
 /* Takes some that are due off the wheel, and has the lines fetched that firing and handling them
  * will touch: of a million timers hardly one is in the cache. Up to a waiter, which may cancel
@@ -648,7 +649,7 @@ void jzx__timers_run(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     uint64_t tick = now_of(me) / JZX__TIMER_TICK_NS;
     bool more = true;
-    jzx__timers_take_mail(me);
+    jzx__timers_take_mail(me, UINT32_MAX);
     for (uint32_t i = 0; i < FIRE_MAX / FIRE_BATCH && more; i++)
         more = fire_some(me, tick);
     me->due_ns = 0;
@@ -659,9 +660,10 @@ void jzx__timers_run(struct jzx__worker *me) {
 /* ---- cancelling ---- */
 
 static void post(struct jzx__worker *home, struct jzx__timer *timer) {
-    jzx__mpsc_push(&home->timer_mail, &timer->mail);
+    struct jzx__actor_worker *worker = JZX_CONTAINER_OF(home, struct jzx__actor_worker, worker);
+    jzx__mpsc_push(jzx__worker_queue(home, JZX__SOURCE_TIMER_MAIL), &timer->mail);
     /* relaxed: a count. The record is not ours any more */
-    if (jzx__atomic_add_relaxed(&home->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
+    if (jzx__atomic_add_relaxed(&worker->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
         jzx__parker_wake(&home->parker);
 }
 

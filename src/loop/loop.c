@@ -38,18 +38,17 @@ jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
     if (call != NULL) {
         call->fn = fn;
         call->ctx = ctx;
-        jzx__mpsc_push(&loop->sched.workers[0]->calls, &call->node);
-        jzx__parker_wake(&loop->sched.workers[0]->parker);
+        jzx__worker_bring(loop->sched.workers[0], JZX__SOURCE_CALLS, &call->node);
     }
     jzx__visit_end(&visit);
     return call == NULL ? JZX_ERR_NO_MEMORY : JZX_OK;
 }
 
-/* Makes the calls that are waiting now; those that they add come at the next pass. */
-static void run_waiting_calls(struct jzx_loop *loop, struct jzx__worker *me) {
-    if (jzx__mpsc_is_empty(&me->calls))
-        return;
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->calls);
+/* Makes all calls that are waiting now; those that they add come at the next pass. */
+static void take_calls(struct jzx__worker *me, uint32_t max) {
+    (void)max;
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_CALLS));
     while (node != NULL) {
         struct call call = *JZX_CONTAINER_OF(node, struct call, node);
         jzx__slab_free(&me->slab, CALL_CLASS, node);
@@ -59,13 +58,7 @@ static void run_waiting_calls(struct jzx_loop *loop, struct jzx__worker *me) {
     }
 }
 
-/* What worker 0 does for the loop, once per round. */
-static void run_calls(struct jzx__worker *me) {
-    struct jzx_loop *loop = jzx__loop_of(me);
-    run_waiting_calls(loop, me);
-    if (JZX_UNLIKELY(jzx__sched_stop_state(&loop->sched) != JZX__OPEN))
-        jzx__loop_go_on_stopping(loop);
-}
+static const struct jzx__source_ops calls_ops = {.take = take_calls, .keeps_run = true};
 
 /* ---- create ---- */
 
@@ -77,8 +70,8 @@ static void free_slot(struct jzx__worker *worker, struct jzx__task *task) {
 static const struct jzx__task_ops actor_ops = {
     .run_ready = jzx__actor_run_ready,
     .free_slot = free_slot,
-    .run_calls = run_calls,
     .begin_stop = jzx__loop_begin_stop,
+    .go_on_stopping = jzx__loop_go_on_stopping,
     .ask_to_end = jzx__loop_ask_to_end,
     .run_timers = jzx__timers_run,
     .next_due = jzx__timers_next,
@@ -86,6 +79,7 @@ static const struct jzx__task_ops actor_ops = {
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
+    .sources = {[JZX__SOURCE_CALLS] = &calls_ops, [JZX__SOURCE_TIMER_MAIL] = &jzx__timer_mail},
 };
 
 static void wake_all(struct jzx__clock_user *user) {
@@ -188,13 +182,11 @@ static void announce_loop(struct jzx_loop *loop) {
  * something. */
 static bool end_worker(struct jzx_loop *loop, struct jzx__worker *me) {
     bool had_work = jzx__worker_has_work(me);
-    jzx__worker_drain_inject(me, UINT32_MAX);
-    jzx__worker_drain_returns(me);
+    jzx__worker_take_in_own(me, UINT32_MAX);
     while (jzx__balance_find_work(me))
         had_work = true;
-    run_waiting_calls(loop, me);
+    jzx__worker_take_in_above(me, UINT32_MAX);
     end_all_actors(loop, me);
-    had_work |= jzx__timers_take_mail(me);
     return had_work;
 }
 
@@ -228,10 +220,7 @@ static uint32_t holds_of(const struct jzx_loop *loop) {
 
 static bool has_untaken(const struct jzx_loop *loop) {
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
-        const struct jzx__worker *worker = loop->sched.workers[i];
-        if (worker->inject_rest != NULL || !jzx__mpsc_is_empty(&worker->inject) ||
-            !jzx__mpsc_is_empty(&worker->returns) || !jzx__mpsc_is_empty(&worker->calls) ||
-            !jzx__mpsc_is_empty(&worker->timer_mail))
+        if (jzx__worker_has_untaken(loop->sched.workers[i]))
             return true;
     }
     return jzx__global_count(&loop->sched.global) != 0;
@@ -255,7 +244,7 @@ static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
     }
     jzx__parker_cancel(&drive->me->parker);
     jzx__worker_resume(drive->me);
-    jzx__timers_take_mail(drive->me);
+    jzx__timers_take_mail(drive->me, UINT32_MAX);
     announce_loop(loop);
     return JZX_OK;
 }
@@ -278,7 +267,7 @@ static void finish(struct jzx_loop *loop, struct jzx__drive *drive) {
 static void settle_timers(struct jzx_loop *loop, struct jzx__seat *seat) {
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         jzx__crew_sit(seat, loop->sched.workers[i], true);
-        jzx__timers_take_mail(loop->sched.workers[i]);
+        jzx__timers_take_mail(loop->sched.workers[i], UINT32_MAX);
         jzx__crew_rise(seat, loop->sched.workers[i]);
     }
 }

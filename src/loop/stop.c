@@ -108,7 +108,8 @@ static void report_late(struct jzx_loop *loop) {
         jzx__log(&loop->sched.log, JZX_LOG_WARN, "stop: and %u more", late - LATE_LINES_MAX);
 }
 
-void jzx__loop_go_on_stopping(struct jzx_loop *loop) {
+void jzx__loop_go_on_stopping(struct jzx__worker *me) {
+    struct jzx_loop *loop = jzx__loop_of(me);
     if (!jzx__sched_is_stopped(&loop->sched) && deadline_has_passed(loop)) {
         report_late(loop);
         jzx__sched_close(&loop->sched);

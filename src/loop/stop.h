@@ -11,7 +11,7 @@ void jzx__loop_begin_stop(struct jzx__worker *me);
 
 /* While the loop is stopping: at the deadline reports who is left and closes the loop. On worker 0,
  * once per round. */
-void jzx__loop_go_on_stopping(struct jzx_loop *loop);
+void jzx__loop_go_on_stopping(struct jzx__worker *me);
 
 /* True if the above has something to do now. */
 bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop);

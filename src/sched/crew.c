@@ -98,8 +98,7 @@ static void become_spare(struct jzx__thread *thread) {
 
 void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t at_ns) {
     seat->returned_at_ns = at_ns; /* published by the push */
-    jzx__mpsc_push(&worker->returns, &seat->returned);
-    jzx__parker_wake(&worker->parker);
+    jzx__worker_bring(worker, JZX__SOURCE_RETURNS, &seat->returned);
 }
 
 void jzx__crew_relieve(struct jzx__seat *seat) {
@@ -154,18 +153,20 @@ static bool give_back(struct jzx__thread *thread, struct jzx__worker *me) {
 
 enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__sched *sched = me->sched;
-    jzx__worker_drain_inject(me, sched->drain_max);
-    jzx__worker_drain_returns(me);
+    jzx__worker_take_in_own(me, sched->drain_max);
     jzx__balance_take_global(me);
     uint32_t stop = jzx__sched_stop_state(sched);
     bool begins_to_stop = stop == JZX__STOPPING && me->stop_seen == JZX__OPEN;
     me->stop_seen = stop;
     if (JZX_UNLIKELY(begins_to_stop))
         sched->ops.begin_stop(me); /* K7 */
-    if (me->index == 0)
-        sched->ops.run_calls(me);
-    if (JZX_UNLIKELY(jzx__worker_is_due(me) || !jzx__mpsc_is_empty(&me->timer_mail)))
+    jzx__worker_take_in_above(me, sched->drain_max);
+    if (me->index == 0 && JZX_UNLIKELY(jzx__sched_stop_state(sched) != JZX__OPEN))
+        sched->ops.go_on_stopping(me);
+    if (JZX_UNLIKELY(jzx__worker_is_due(me)))
         sched->ops.run_timers(me);
+    if (sched->ops.poll != NULL)
+        sched->ops.poll(me);
     if (jzx__sched_is_leaving(sched))
         return JZX__PASS_EMPTY;
     return sched->ops.run_ready(me, turns_max);

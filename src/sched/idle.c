@@ -104,12 +104,18 @@ static bool spin(struct jzx__worker *me) {
 
 /* ---- sleeping ---- */
 
+static bool nobody_brought(const struct jzx__worker *me) {
+    for (uint32_t i = 0; i < me->sched->source_count; i++) {
+        if (!jzx__source_is_empty_seq_cst(&me->sources[i]))
+            return false;
+    }
+    return true;
+}
+
 /* Between announcing sleep and sleeping: whatever another thread can bring, in seq_cst order. */
 static bool nothing_came(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
-    return !jzx__worker_is_due(me) && jzx__mpsc_is_empty_seq_cst(&me->inject) &&
-           jzx__mpsc_is_empty_seq_cst(&me->returns) && jzx__mpsc_is_empty_seq_cst(&me->calls) &&
-           jzx__mpsc_is_empty_seq_cst(&me->timer_mail) &&
+    return !jzx__worker_is_due(me) && nobody_brought(me) &&
            jzx__global_is_empty_seq_cst(&sched->global) &&
            /* seq_cst: pairs with the stores in end_run and jzx_loop_stop, which then wake */
            jzx__atomic_load_seq_cst(&sched->leave) == 0 &&
@@ -146,17 +152,21 @@ static uint64_t sleep_limit_ns(struct jzx__worker *me) {
     return limit;
 }
 
+/* The one place where a worker waits: it has announced that, and then found nothing. */
+static void rest(struct jzx__worker *me) {
+    jzx__counter_add(&me->counters.parked, 1);
+    if (jzx__parker_wait(&me->parker, sleep_limit_ns(me)))
+        jzx__counter_add(&me->counters.woken, 1);
+}
+
 static void sleep_until_woken(struct jzx__worker *me) {
     if (!JZX__MUTANT(check_before_announce))
         jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
     bool quiet = nothing_came(me) && nobody_needs_me(me) && !jzx__sched_is_done(me->sched);
     if (JZX__MUTANT(check_before_announce))
         jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
-    if (quiet) {
-        jzx__counter_add(&me->counters.parked, 1);
-        if (jzx__parker_wait(&me->parker, sleep_limit_ns(me)))
-            jzx__counter_add(&me->counters.woken, 1);
-    }
+    if (quiet)
+        rest(me);
     jzx__parker_cancel(&me->parker);
 }
 

@@ -50,6 +50,13 @@ static bool init_workers(struct jzx__sched *sched) {
     return true;
 }
 
+static void note_sources(struct jzx__sched *sched, const struct jzx__task_ops *ops) {
+    uint32_t i = JZX__SOURCE_OWN_COUNT;
+    for (; i < JZX__SOURCE_MAX && ops->sources[i] != NULL; i++)
+        sched->pass_enders |= (uint32_t)ops->sources[i]->ends_pass << i;
+    sched->source_count = i;
+}
+
 bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
                      const struct jzx__task_ops *ops) {
     memset(sched, 0, sizeof *sched);
@@ -68,6 +75,7 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     sched->spin_peeks = SPIN_PEEKS;
     sched->park_timeout_ns = config->park_timeout_ns;
     sched->ops = *ops;
+    note_sources(sched, ops);
     /* relaxed: not shared yet */
     jzx__atomic_store_relaxed(&sched->stop_deadline_ns, JZX_NEVER);
     jzx__clock_init_monotonic(&sched->clock);
@@ -144,12 +152,22 @@ uint64_t jzx__sched_live(const struct jzx__sched *sched) {
     return born - died;
 }
 
+/* True if a source of worker 0 has something that keeps the run going. */
+static bool has_to_take(const struct jzx__sched *sched) {
+    const struct jzx__source *sources = sched->workers[0]->sources;
+    for (uint32_t i = 0; i < sched->source_count; i++) {
+        if (sources[i].ops->keeps_run && !jzx__source_is_empty_seq_cst(&sources[i]))
+            return true;
+    }
+    return false;
+}
+
 bool jzx__sched_is_done(const struct jzx__sched *sched) {
     /* seq_cst: pairs with the decrement in jzx_loop_release, which then wakes worker 0 */
     bool is_held = jzx__atomic_load_seq_cst(&sched->holds) != 0;
     if (is_held && jzx__sched_stop_state(sched) == JZX__OPEN)
         return false;
-    return jzx__sched_live(sched) == 0 && jzx__mpsc_is_empty_seq_cst(&sched->workers[0]->calls) &&
+    return jzx__sched_live(sched) == 0 && !has_to_take(sched) &&
            jzx__global_is_empty_seq_cst(&sched->global);
 }
 
@@ -196,7 +214,8 @@ void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task) {
         return;
     }
     struct jzx__worker *worker = any_worker(sched, task);
-    bool handed = jzx__task_hand_over(task, jzx__worker_word(worker), &worker->inject);
+    bool handed = jzx__task_hand_over(task, jzx__worker_word(worker),
+                                      jzx__worker_queue(worker, JZX__SOURCE_INJECT));
     JZX_ASSERT(handed); /* it is held */
     jzx__parker_wake(&worker->parker);
 }

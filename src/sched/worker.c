@@ -13,6 +13,25 @@
 struct jzx__seat jzx__no_seat = {.in_runtime = 1};
 _Thread_local struct jzx__seat *jzx__seat_of_thread = &jzx__no_seat;
 
+/* ---- setting up ---- */
+
+static void take_returns(struct jzx__worker *me, uint32_t max) {
+    (void)max; /* each was a stall: there are few */
+    jzx__worker_drain_returns(me);
+}
+
+static const struct jzx__source_ops inject_ops = {.take = jzx__worker_drain_inject};
+static const struct jzx__source_ops returns_ops = {.take = take_returns};
+
+static void init_sources(struct jzx__worker *worker, const struct jzx__task_ops *ops) {
+    for (uint32_t i = 0; i < JZX__SOURCE_MAX; i++) {
+        jzx__mpsc_init(jzx__worker_queue(worker, i));
+        worker->sources[i].ops = ops->sources[i];
+    }
+    worker->sources[JZX__SOURCE_INJECT].ops = &inject_ops;
+    worker->sources[JZX__SOURCE_RETURNS].ops = &returns_ops;
+}
+
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index) {
     if (!jzx__deque_init(&worker->deque, sched->local_size, &sched->allocator))
         return false;
@@ -20,10 +39,7 @@ bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint
         jzx__deque_deinit(&worker->deque);
         return false;
     }
-    jzx__mpsc_init(&worker->inject);
-    jzx__mpsc_init(&worker->returns);
-    jzx__mpsc_init(&worker->calls);
-    jzx__mpsc_init(&worker->timer_mail);
+    init_sources(worker, &sched->ops);
     jzx__parker_init(&worker->parker);
     worker->sched = sched;
     worker->index = index;
@@ -100,9 +116,7 @@ void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me) {
     /* relaxed: the push that got the token made the last owner store visible, and I3 holds it */
     uintptr_t word = jzx__atomic_load_relaxed(&task->owner);
     struct jzx__worker *owner = (struct jzx__worker *)(word & ~JZX__OWNER_FLAGS);
-    jzx__mpsc_push(&owner->inject, &task->injected);
-    /* K4 */
-    if (jzx__parker_wake(&owner->parker) && me != NULL) {
+    if (jzx__worker_bring(owner, JZX__SOURCE_INJECT, &task->injected) && me != NULL) {
         me->balance.window_wakes++;
         me->wakes_in_tick++;
     }
@@ -130,12 +144,13 @@ static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
 }
 
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
+    struct jzx__mpsc *inject = jzx__worker_queue(me, JZX__SOURCE_INJECT);
     JZX_ASSERT_OWNER(me);
     for (uint32_t n = 0; n < max; n++) {
         if (me->inject_rest == NULL) {
-            if (jzx__mpsc_is_empty(&me->inject))
+            if (jzx__mpsc_is_empty(inject))
                 return;
-            me->inject_rest = jzx__mpsc_take_all(&me->inject);
+            me->inject_rest = jzx__mpsc_take_all(inject);
         }
         struct jzx__mpsc_node *entry = me->inject_rest;
         me->inject_rest = entry->next; /* read first: the task may be injected again at once */
@@ -150,15 +165,16 @@ static bool is_for_the_caller(const struct jzx__worker *me, const struct jzx__se
 }
 
 void jzx__worker_drain_returns(struct jzx__worker *me) {
+    struct jzx__mpsc *returns = jzx__worker_queue(me, JZX__SOURCE_RETURNS);
     JZX_ASSERT_OWNER(me);
-    if (jzx__mpsc_is_empty(&me->returns))
+    if (jzx__mpsc_is_empty(returns))
         return;
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(&me->returns);
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(returns);
     while (node != NULL) {
         struct jzx__seat *seat = JZX_CONTAINER_OF(node, struct jzx__seat, returned);
         node = node->next; /* read first: the thread may be given a worker at once */
         if (is_for_the_caller(me, seat)) {
-            jzx__mpsc_push(&me->returns, &seat->returned); /* who gets the worker back at once */
+            jzx__mpsc_push(returns, &seat->returned); /* who gets the worker back at once */
             continue;
         }
         jzx__crew_end_stall(me, seat);
@@ -171,16 +187,40 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
     }
 }
 
+static void take_in(struct jzx__worker *me, uint32_t first, uint32_t end, uint32_t max) {
+    for (uint32_t i = first; i < end; i++) {
+        if (JZX_UNLIKELY(!jzx__source_is_empty(&me->sources[i])))
+            me->sources[i].ops->take(me, max);
+    }
+}
+
+void jzx__worker_take_in_own(struct jzx__worker *me, uint32_t max) {
+    jzx__worker_drain_inject(me, max); /* also what it has left over from the last time */
+    take_in(me, JZX__SOURCE_INJECT + 1, JZX__SOURCE_OWN_COUNT, max);
+}
+
+void jzx__worker_take_in_above(struct jzx__worker *me, uint32_t max) {
+    take_in(me, JZX__SOURCE_OWN_COUNT, me->sched->source_count, max);
+}
+
 /* ---- running ---- */
 
 bool jzx__worker_is_due(const struct jzx__worker *me) {
     return me->due_ns != JZX_NEVER && jzx__clock_now(&me->sched->clock) >= me->due_ns;
 }
 
+bool jzx__worker_has_untaken(const struct jzx__worker *me) {
+    if (me->inject_rest != NULL)
+        return true;
+    for (uint32_t i = 0; i < me->sched->source_count; i++) {
+        if (!jzx__source_is_empty(&me->sources[i]))
+            return true;
+    }
+    return false;
+}
+
 bool jzx__worker_has_work(const struct jzx__worker *me) {
-    return jzx__worker_others_wait(me) || me->inject_rest != NULL ||
-           !jzx__mpsc_is_empty(&me->calls) || !jzx__mpsc_is_empty(&me->returns) ||
-           !jzx__mpsc_is_empty(&me->timer_mail);
+    return jzx__worker_others_wait(me) || jzx__worker_has_untaken(me);
 }
 
 uint32_t jzx__worker_ready_depth(const struct jzx__worker *me) {
@@ -485,12 +525,23 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
     jzx__task_set_rest(task, heavy ? JZX__ASIDE : JZX__IDLE);
 }
 
+/* W4 */
+static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
+    if (me->pass_ns >= JZX__PASS_NS || now >= me->due_ns)
+        return true;
+    for (uint32_t bits = me->sched->pass_enders; bits != 0; bits &= bits - 1) {
+        if (!jzx__source_is_empty(&me->sources[__builtin_ctz(bits)]))
+            return true;
+    }
+    return false;
+}
+
 /* What a tick does about every JZX__TICK_NS, however often it comes. */
 static void decide(struct jzx__worker *me, uint64_t now) {
     uint64_t elapsed = now - me->decided_at_ns;
     me->decided_at_ns = now;
     me->pass_ns += elapsed;
-    if (me->pass_ns >= JZX__PASS_NS || now >= me->due_ns || !jzx__mpsc_is_empty(&me->timer_mail)) {
+    if (pass_is_over(me, now)) {
         jzx__worker_end_turn(me); /* W4: it may have a hundred long messages before it */
         jzx__worker_end_pass(me);
     }

@@ -41,9 +41,9 @@
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
  *       fields marked as written by others.
  *   K2  a task is run by its owner alone, and in at most one turn at a time.
- *   K3  a worker sleeps only after it has said so and then found nothing: in its inject queue, its
- *       return queue, its calls, its timer mail, the global queue, and every deque that it may
- *       take from; and sleeps no longer than until its next timer.
+ *   K3  a worker sleeps only after it has said so and then found nothing: in its sources
+ *       (sched/source.h), the global queue, and every deque that it may take from; and sleeps no
+ *       longer than until its next timer.
  *   K4  who makes work visible looks afterwards for a worker that looks around, and that will see
  *       it, or for a sleeper; of the two sides in K3 and K4 one sees the other.
  *   K5  a worker that was woken and found work wakes another before it runs it if more is on
@@ -67,6 +67,7 @@
 #include "observe/counters.h"
 #include "sched/runq.h"
 #include "sched/seat.h"
+#include "sched/source.h"
 #include "sched/task.h"
 
 #include <stdbool.h>
@@ -136,19 +137,24 @@ struct jzx__task_ops {
      * that it comes to own afterwards. */
     void (*begin_stop)(struct jzx__worker *worker);
     void (*ask_to_end)(struct jzx__worker *worker, struct jzx__task *task);
-    /* Makes the calls that wait for worker 0. */
-    void (*run_calls)(struct jzx__worker *worker);
-    /* Time has come to due_ns, or timer_mail is not empty. */
+    /* Once per round of worker 0 while the loop stops, gently or not. */
+    void (*go_on_stopping)(struct jzx__worker *worker);
+    /* Time has come to due_ns. */
     void (*run_timers)(struct jzx__worker *worker);
     /* What due_ns would be now: a timer may have been cancelled. Asked before a sleep. */
     uint64_t (*next_due)(struct jzx__worker *worker);
     /* A turn that outlived its thread's worker is over: seat->turn has what became of it. */
     void (*take_back)(struct jzx__worker *worker, struct jzx__seat *seat);
+    /* Once per round: takes in what the system has ready for this worker, and does not wait.
+     * Optional: NULL if there is nothing to ask for. */
+    void (*poll)(struct jzx__worker *worker);
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
     size_t worker_size; /* of what the layer keeps per worker; begins with a struct jzx__worker */
     const struct jzx__fault_ops *faults; /* base/fault.h */
+    /* The sources of the layer, by their numbers: from JZX__SOURCE_OWN_COUNT on, without a gap. */
+    const struct jzx__source_ops *sources[JZX__SOURCE_MAX];
 };
 
 /* What the tick learns about a worker's traffic, and what it decides by (sched/balance.c). */
@@ -246,7 +252,7 @@ struct jzx__worker {
     uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
     int64_t lead_ns;         /* W8: what the others had more than overdue tasks */
     uint64_t lead_at_ns;     /* W8: when that was */
-    struct jzx__mpsc_node *inject_rest; /* taken from inject, not yet handled */
+    struct jzx__mpsc_node *inject_rest; /* taken from the inject source, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint32_t tick_ramp;   /* W8: messages to the next tick but one in a new turn; 0: tick_every */
     uint32_t probe_left;  /* messages still to be measured singly */
@@ -269,14 +275,11 @@ struct jzx__worker {
     _Atomic uint32_t ready_depth; /* gauge, of the last tick */
     struct jzx__counters counters;
 
-    /* Written by other threads. */
-    _Alignas(2 * JZX_CACHE_LINE) struct jzx__mpsc inject; /* tasks that others made ready */
-    struct jzx__mpsc returns;          /* seats whose turn is over, and that had lost the worker */
-    struct jzx__mpsc calls;            /* functions to call on this thread */
-    struct jzx__mpsc timer_mail;       /* timers that other threads have set or cancelled */
-    _Atomic uint32_t timer_mail_count; /* of cancels that were sent there */
-    struct jzx__parker parker;
-    _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
+    /* Written by other threads. Whoever brings something pushes it and then looks at the parker:
+     * on one line with the first sources. */
+    _Alignas(2 * JZX_CACHE_LINE) struct jzx__parker parker;
+    struct jzx__source sources[JZX__SOURCE_MAX]; /* sched->source_count are in use */
+    _Atomic(struct jzx__worker *) robbed_by;     /* the last thief: a hint for the tick */
     uint64_t reported_ns; /* the tick after which a stall was reported; written by the watchdog */
     struct jzx__stall reported;    /* that stall, unless it was handed over; likewise */
     _Atomic uint32_t report_state; /* who may use both, see watchdog.c. Decides */
@@ -430,6 +433,18 @@ jzx__worker_trail(struct jzx__worker *me, struct jzx__task *task, const struct j
     return hint;
 }
 
+static inline struct jzx__mpsc *jzx__worker_queue(struct jzx__worker *worker, uint32_t source) {
+    return &worker->sources[source].queue;
+}
+
+/* Brings something to a worker by one of its sources, and wakes the worker if it sleeps (K4): true
+ * then. Any thread. */
+static inline bool jzx__worker_bring(struct jzx__worker *worker, uint32_t source,
+                                     struct jzx__mpsc_node *what) {
+    jzx__mpsc_push(jzx__worker_queue(worker, source), what);
+    return jzx__parker_wake(&worker->parker);
+}
+
 /* Links a task at its owner and wakes it; the caller has just got the task's token. me is the
  * calling thread's worker, or NULL. */
 JZX_COLD void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me);
@@ -443,14 +458,22 @@ static inline bool jzx__worker_others_wait(const struct jzx__worker *me) {
             me->ranked[JZX__CRITICAL].depth | me->ranked[JZX__HIGH].depth |
             me->ranked[JZX__LOW].depth) != 0 ||
            (me->by_caller && me->ranked[JZX__NORMAL].depth != 0) ||
-           !jzx__mpsc_is_empty(&me->inject);
+           !jzx__source_is_empty(&me->sources[JZX__SOURCE_INJECT]);
 }
 
-/* True if a task is ready or an entry, a return or a call waits. */
+/* True if something waits that others have brought. */
+bool jzx__worker_has_untaken(const struct jzx__worker *me);
+
+/* True if a task is ready, or something that others have brought waits. */
 bool jzx__worker_has_work(const struct jzx__worker *me);
 
 /* Tasks in the run queues. */
 uint32_t jzx__worker_ready_depth(const struct jzx__worker *me);
+
+/* Takes in what others have brought, at most max from each source: from the scheduler's own
+ * sources, and from those of the layer above. */
+void jzx__worker_take_in_own(struct jzx__worker *me, uint32_t max);
+void jzx__worker_take_in_above(struct jzx__worker *me, uint32_t max);
 
 /* Takes in at most max tasks that other threads made ready. */
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max);

@@ -197,7 +197,8 @@ static void set_up_set(void) {
 static void move_actor(void) {
     struct jzx__worker *to = s.loop.sched.workers[1];
     sit(0);
-    MODEL_ASSERT(jzx__task_hand_over(&s.actor->task, jzx__worker_word(to), &to->inject));
+    MODEL_ASSERT(jzx__task_hand_over(&s.actor->task, jzx__worker_word(to),
+                                     jzx__worker_queue(to, JZX__SOURCE_INJECT)));
     run_turns(sit(1));
     MODEL_ASSERT(jzx__worker_owns(to, &s.actor->task));
 }
@@ -424,7 +425,8 @@ static void set_up_lost_and_begun(void) {
 }
 
 static void leave_turn(void) {
-    (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
+    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__SOURCE_RETURNS),
+                     &s.lost_seat.returned);
 }
 
 /* The actor takes the payload for itself, and releases it. */
@@ -450,9 +452,10 @@ static void restart_and_return(void) {
 /* As jzx__actor_take_back. */
 static void take_back_0(void) {
     struct jzx__worker *me = sit(0);
-    if (jzx__mpsc_is_empty(&me->returns))
+    if (jzx__mpsc_is_empty(jzx__worker_queue(me, JZX__SOURCE_RETURNS)))
         return;
-    MODEL_ASSERT(jzx__mpsc_take_all(&me->returns) == &s.lost_seat.returned);
+    MODEL_ASSERT(jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_RETURNS)) ==
+                 &s.lost_seat.returned);
     s.actor->task.place = JZX__RUNNING;
     jzx__mailbox_file_deferred(me, s.actor, &s.turn);
     jzx__worker_requeue_any(me, &s.actor->task);

@@ -253,7 +253,8 @@ static void set_up_moved(void) {
     set_up_linked_trapping();
     struct jzx__worker *to = s.loop.sched.workers[0];
     sit(1);
-    MODEL_ASSERT(jzx__task_hand_over(&s.actors[B]->task, jzx__worker_word(to), &to->inject));
+    MODEL_ASSERT(jzx__task_hand_over(&s.actors[B]->task, jzx__worker_word(to),
+                                     jzx__worker_queue(to, JZX__SOURCE_INJECT)));
     jzx__worker_drain_inject(sit(0), UINT32_MAX);
 }
 
@@ -267,7 +268,8 @@ static void set_up_linked_again(void) {
     MODEL_ASSERT(task == &s.actors[B]->task);
     task->place = JZX__RUNNING;
     jzx__mailbox_take_in(s.loop.sched.workers[1], s.actors[B]);
-    MODEL_ASSERT(jzx__task_hand_over(task, jzx__worker_word(to), &to->inject));
+    MODEL_ASSERT(
+        jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__SOURCE_INJECT)));
     jzx__worker_drain_inject(sit(0), UINT32_MAX);
     link_other(A);
 }
@@ -382,7 +384,8 @@ static void demonitor_lost(void) {
     jzx__seat_of_thread = &s.lost_seat;
     struct jzx__turn *turn = (void *)s.lost_seat.turn_room;
     s.taken_back[A] = jzx_demonitor(&turn->ctx, s.ref);
-    (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
+    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__SOURCE_RETURNS),
+                     &s.lost_seat.returned);
 }
 
 static void link_lost(void) {
@@ -390,14 +393,16 @@ static void link_lost(void) {
     struct jzx__turn *turn = (void *)s.lost_seat.turn_room;
     s.asked[A] = jzx_link(&turn->ctx, s.ids[B]);
     MODEL_ASSERT(s.asked[A] == JZX_OK || s.asked[A] == JZX_ERR_NO_SUCH_ACTOR);
-    (jzx__mpsc_push)(&s.loop.sched.workers[0]->returns, &s.lost_seat.returned);
+    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__SOURCE_RETURNS),
+                     &s.lost_seat.returned);
 }
 
 static void take_back_0(void) {
     struct jzx__worker *me = sit(0);
-    if (jzx__mpsc_is_empty(&me->returns))
+    if (jzx__mpsc_is_empty(jzx__worker_queue(me, JZX__SOURCE_RETURNS)))
         return;
-    MODEL_ASSERT(jzx__mpsc_take_all(&me->returns) == &s.lost_seat.returned);
+    MODEL_ASSERT(jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_RETURNS)) ==
+                 &s.lost_seat.returned);
     s.actors[A]->task.place = JZX__RUNNING;
     jzx__worker_requeue_any(me, &s.actors[A]->task);
 }

@@ -70,13 +70,13 @@ static void free_slot(struct jzx__worker *me, struct jzx__task *task) {
     model_fail("a task has ended");
 }
 
-static void run_calls(struct jzx__worker *me) {
-    (void)me;
+static void go_on_stopping(struct jzx__worker *me) {
+    (void)me; /* nobody waits for a deadline here */
 }
 
 static const struct jzx__task_ops ops = {.run_ready = run_ready,
                                          .free_slot = free_slot,
-                                         .run_calls = run_calls,
+                                         .go_on_stopping = go_on_stopping,
                                          .worker_size = sizeof(struct jzx__worker)};
 
 /* ---- setting up ---- */

@@ -29,7 +29,9 @@ struct rig {
     void (*on_turn)(struct jzx__task *task);  /* NULL: nothing */
     void (*on_freed)(struct jzx__task *task); /* NULL: nothing */
     uint32_t turns;
-    uint32_t taken; /* nodes that the turn which runs took in */
+    uint32_t taken;   /* nodes that the turn which runs took in */
+    uint32_t brought; /* taken from RIG_SOURCE */
+    uint32_t polls;
     char trace[RIG_TRACE_MAX + 1];
     char freed[RIG_TASK_COUNT + 1];
 };
@@ -85,13 +87,32 @@ static inline void rig_free_slot(struct jzx__worker *me, struct jzx__task *task)
         rig.on_freed(task);
 }
 
+/* The source of the layer above. */
+#define RIG_SOURCE JZX__SOURCE_OWN_COUNT
+
+static inline void rig_take(struct jzx__worker *me, uint32_t max) {
+    JZX_EXPECT(me == rig_worker() && max != 0);
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, RIG_SOURCE));
+    for (; node != NULL; node = node->next)
+        rig.brought++;
+}
+
+static const struct jzx__source_ops rig_source_ops = {.take = rig_take, .keeps_run = true};
+
+static inline void rig_poll(struct jzx__worker *me) {
+    JZX_EXPECT(me == rig_worker());
+    rig.polls++;
+}
+
 static inline void rig_do_nothing(void) {}
 
 /* With several workers the tests drive the first; the others stand still, and nothing moves. */
 static inline void rig_open_with(uint32_t workers) {
     static const struct jzx__task_ops ops = {.run_ready = rig_run_ready,
                                              .free_slot = rig_free_slot,
-                                             .worker_size = sizeof(struct jzx__worker)};
+                                             .poll = rig_poll,
+                                             .worker_size = sizeof(struct jzx__worker),
+                                             .sources = {[RIG_SOURCE] = &rig_source_ops}};
     jzx_config config =
         JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
                    .max_actors_per_tick = 1024, .max_async_drain = 256, .workers = workers,

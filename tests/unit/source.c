@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+/* The sources of a loop's workers; those of a worker alone are in worker_inject.c. */
 #include "actor/system.h"
 
 #include "jzx_test.h"
 
-JZX_TEST(a_loop_with_a_turn_to_take_back_is_alive) {
-    struct jzx__seat seat = {0};
-    jzx_loop *loop = jzx_loop_create(NULL);
+JZX_TEST(a_loop_for_which_a_source_has_something_is_alive_and_has_something_to_do) {
+    jzx_config config = JZX_CONFIG(.workers = 2);
+    jzx_loop *loop = jzx_loop_create(&config);
     assert_non_null(loop);
-    JZX_EXPECT(!jzx_loop_alive(loop));
-    jzx__mpsc_push(&loop->sched.workers[0]->returns, &seat.returned);
-    JZX_EXPECT(jzx_loop_alive(loop));
-    jzx__mpsc_take_all(&loop->sched.workers[0]->returns);
-    JZX_EXPECT(!jzx_loop_alive(loop));
+    JZX_EXPECT_EQ(loop->sched.source_count, JZX__SOURCE_TIMER_MAIL + 1);
+    for (uint32_t i = 0; i < 2 * loop->sched.source_count; i++) {
+        struct jzx__mpsc_node node;
+        struct jzx__worker *worker = loop->sched.workers[i % 2];
+        JZX_EXPECT(!jzx_loop_alive(loop));
+        JZX_EXPECT_EQ(jzx_loop_next_deadline(loop), JZX_NEVER);
+        jzx__worker_bring(worker, i / 2, &node);
+        JZX_EXPECT(jzx_loop_alive(loop));
+        JZX_EXPECT_EQ(jzx_loop_next_deadline(loop), 0);
+        JZX_EXPECT(jzx__mpsc_take_all(jzx__worker_queue(worker, i / 2)) == &node);
+    }
     JZX_EXPECT_EQ(jzx_loop_destroy(loop), JZX_OK);
 }

@@ -127,8 +127,8 @@ JZX_TEST(an_entry_at_the_wrong_worker_or_beside_a_held_token_breaks_an_invariant
     JZX_EXPECT(child_aborted(&end, "holds"));
 }
 
-JZX_TEST(work_is_a_ready_task_an_entry_or_a_call) {
-    struct jzx__mpsc_node call;
+JZX_TEST(work_is_a_ready_task_an_entry_or_what_a_source_has) {
+    struct jzx__mpsc_node node;
     rig_open();
     struct jzx__worker *me = rig_worker();
     JZX_EXPECT(!jzx__worker_has_work(me) && !jzx__worker_others_wait(me));
@@ -144,21 +144,82 @@ JZX_TEST(work_is_a_ready_task_an_entry_or_a_call) {
     JZX_EXPECT(jzx__worker_has_work(me) && jzx__worker_others_wait(me));
     rig_run(1);
     JZX_EXPECT(!jzx__worker_has_work(me));
-    jzx__mpsc_push(&me->calls, &call);
+    jzx__worker_bring(me, RIG_SOURCE, &node);
     JZX_EXPECT(jzx__worker_has_work(me));
     rig_close();
+}
+
+/* ---- sources ---- */
+
+JZX_TEST(a_round_takes_from_every_source_then_polls_then_runs) {
+    struct jzx__mpsc_node nodes[3];
+    rig_open();
+    for (int i = 0; i < 3; i++)
+        jzx__worker_bring(rig_worker(), RIG_SOURCE, &nodes[i]);
+    rig_inject("ab");
+    JZX_EXPECT(jzx__worker_has_untaken(rig_worker()));
+    JZX_EXPECT_EQ(jzx__crew_round(rig_worker(), 100), JZX__PASS_RAN);
+    JZX_EXPECT_EQ(rig.brought, 3);
+    JZX_EXPECT_EQ(rig.polls, 1);
+    assert_string_equal(rig.trace, "ab");
+    JZX_EXPECT(!jzx__worker_has_untaken(rig_worker()));
+    JZX_EXPECT_EQ(jzx__crew_round(rig_worker(), 100), JZX__PASS_EMPTY);
+    JZX_EXPECT_EQ(rig.brought, 3);
+    JZX_EXPECT_EQ(rig.polls, 2);
+    rig_close();
+}
+
+JZX_TEST(entries_that_a_round_has_left_over_are_untaken) {
+    rig_open();
+    rig_inject("ab");
+    jzx__worker_take_in_own(rig_worker(), 1);
+    JZX_EXPECT(jzx__worker_has_untaken(rig_worker()));
+    jzx__worker_take_in_own(rig_worker(), 1);
+    JZX_EXPECT(!jzx__worker_has_untaken(rig_worker()));
+    assert_string_equal(rig_run(9), "ab");
+    rig_close();
+}
+
+JZX_TEST(a_run_goes_on_while_a_source_that_keeps_it_has_something) {
+    struct jzx__mpsc_node node;
+    rig_open();
+    jzx__worker_count_exited(rig_worker(), false);
+    JZX_EXPECT(jzx__sched_is_done(&rig.sched));
+    jzx__worker_bring(rig_worker(), RIG_SOURCE, &node);
+    JZX_EXPECT(!jzx__sched_is_done(&rig.sched));
+    jzx__worker_take_in_above(rig_worker(), 1);
+    JZX_EXPECT(jzx__sched_is_done(&rig.sched));
+    rig_close();
+}
+
+static void bring_in_turn(struct jzx__task *task) {
+    static struct jzx__mpsc_node node;
+    if (task == rig_task('a'))
+        jzx__mpsc_push(jzx__worker_queue(rig_worker(), RIG_SOURCE), &node);
+    rig_tick(JZX__TICK_NS);
+}
+
+JZX_TEST(only_a_source_that_says_so_ends_a_pass_at_a_tick) {
+    for (int urgent = 0; urgent < 2; urgent++) {
+        rig_open();
+        rig.sched.pass_enders = urgent ? 1u << RIG_SOURCE : 0;
+        rig.on_turn = bring_in_turn;
+        rig_wake("bca");
+        assert_string_equal(rig_run(9), urgent ? "a" : "abc");
+        rig_close();
+    }
 }
 
 /* ---- sleeping ---- */
 
 JZX_TEST(a_worker_for_which_something_came_does_not_sleep) {
-    struct jzx__mpsc_node call;
+    struct jzx__mpsc_node node;
     for (int what = 0; what < 4; what++) {
         rig_open();
         if (what == 0)
             rig_inject("a");
         else if (what == 1)
-            jzx__mpsc_push(&rig_worker()->calls, &call);
+            jzx__worker_bring(rig_worker(), RIG_SOURCE, &node);
         else if (what == 2)
             jzx__sched_close(&rig.sched);
         else
@@ -297,14 +358,14 @@ JZX_TEST(the_descriptor_becomes_readable_when_another_thread_brings_something) {
 }
 
 JZX_TEST(what_came_before_the_host_sleeps_makes_the_descriptor_readable_at_once) {
-    struct jzx__mpsc_node call;
+    struct jzx__mpsc_node node;
     for (int what = 0; what < 3; what++) {
         rig_open();
         int fd = jzx__parker_open_fd(&rig_worker()->parker);
         if (what == 0)
             rig_inject("a");
         else if (what == 1)
-            jzx__mpsc_push(&rig_worker()->calls, &call);
+            jzx__worker_bring(rig_worker(), RIG_SOURCE, &node);
         else
             jzx__atomic_store_seq_cst(&rig.sched.stop, 1u);
         jzx__worker_settle_fd(rig_worker());
