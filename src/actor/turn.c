@@ -343,7 +343,7 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
 /* Not part of run_ready: a function that calls setjmp keeps nothing in registers. */
 static __attribute__((noinline)) enum jzx__pass_result
 run_pass(struct jzx__worker *me, uint32_t turns_max, struct jzx__turn *turn) {
-    return jzx__worker_pass(me, turns_max, run_turn, turn);
+    return jzx__worker_pass(me, turns_max, jzx__order_choose, run_turn, turn);
 }
 
 /* The actor has left its code by jzx_exit or by a fault. */

@@ -57,7 +57,7 @@ void jzx__loop_begin_stop(struct jzx__worker *me) {
 
 bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop) {
     return jzx__sched_stop_state(&loop->sched) == JZX__STOPPING &&
-           (loop->sched.workers[0]->stop_seen == JZX__OPEN || deadline_has_passed(loop));
+           (loop->sched.workers[0]->seen.stop == JZX__OPEN || deadline_has_passed(loop));
 }
 
 /* ---- the report ---- */

@@ -51,18 +51,18 @@
 #define STAY_UNIT_NS 4194304u
 
 bool jzx__balance_init(struct jzx__balance *balance, struct jzx__sched *sched) {
-    size_t size = sched->worker_count * sizeof *balance->crossed_to;
-    balance->crossed_to = jzx__alloc(&sched->allocator, size);
-    if (balance->crossed_to == NULL)
+    size_t size = sched->worker_count * sizeof *balance->window.crossed_to;
+    balance->window.crossed_to = jzx__alloc(&sched->allocator, size);
+    if (balance->window.crossed_to == NULL)
         return false;
-    memset(balance->crossed_to, 0, size);
+    memset(balance->window.crossed_to, 0, size);
     balance->pause_ns = PAUSE_MIN_NS;
     return true;
 }
 
 void jzx__balance_deinit(struct jzx__balance *balance, struct jzx__sched *sched) {
-    jzx__free(&sched->allocator, balance->crossed_to,
-              sched->worker_count * sizeof *balance->crossed_to);
+    jzx__free(&sched->allocator, balance->window.crossed_to,
+              sched->worker_count * sizeof *balance->window.crossed_to);
 }
 
 /* ---- experiments ---- */
@@ -90,12 +90,13 @@ static void note_failed_experiment(struct jzx__sched *sched) {
 static void judge_experiment(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     struct jzx__sched *sched = me->sched;
-    if (balance->explored_at_ns == 0 || now - balance->explored_at_ns < EXPLORE_JUDGED_NS)
+    if (balance->trials.explored_at_ns == 0 ||
+        now - balance->trials.explored_at_ns < EXPLORE_JUDGED_NS)
         return;
-    balance->explored_at_ns = 0;
+    balance->trials.explored_at_ns = 0;
     /* relaxed, all: hints */
-    if (jzx__atomic_load_relaxed(&sched->active) > balance->explored_active &&
-        jzx__atomic_load_relaxed(&sched->explore_failures) == balance->explored_failures)
+    if (jzx__atomic_load_relaxed(&sched->active) > balance->trials.explored_active &&
+        jzx__atomic_load_relaxed(&sched->explore_failures) == balance->trials.explored_failures)
         jzx__atomic_store_relaxed(&sched->explore_gap_ns, (uint64_t)0);
 }
 
@@ -103,15 +104,16 @@ void jzx__balance_suspend(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     balance->slept_at_ns = now;
     /* B2: all that it had went where a part of it was taken: it belongs together */
-    if (balance->explored_at_ns != 0 && now - balance->explored_at_ns < EXPLORE_JUDGED_NS)
+    if (balance->trials.explored_at_ns != 0 &&
+        now - balance->trials.explored_at_ns < EXPLORE_JUDGED_NS)
         note_failed_experiment(me->sched);
-    balance->explored_at_ns = 0;
+    balance->trials.explored_at_ns = 0;
 }
 
 void jzx__balance_resume(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     if (balance->slept_at_ns != 0) {
-        balance->window_idle_ns += now - balance->slept_at_ns;
+        balance->window.idle_ns += now - balance->slept_at_ns;
         /* relaxed: a hint. If everybody slept, what comes now may be another thing altogether */
         bool alone = jzx__atomic_load_relaxed(&me->sched->active) == 1;
         if (alone && now - balance->slept_at_ns > LONG_SLEEP_NS) {
@@ -120,10 +122,10 @@ void jzx__balance_resume(struct jzx__worker *me, uint64_t now) {
         }
     }
     balance->slept_at_ns = 0;
-    balance->busy_since_ns = now;
-    balance->sample_at_ns = now;
-    balance->sample_seq = 0;
-    balance->oldest = NULL;
+    balance->trials.busy_since_ns = now;
+    balance->waits.sample_at_ns = now;
+    balance->waits.sample_seq = 0;
+    balance->waits.oldest = NULL;
 }
 
 /* ---- which tasks may move ---- */
@@ -256,7 +258,7 @@ static bool offer_one(struct jzx__worker *me, struct jzx__runq *queue, struct jz
  * how many others can take now. */
 static uint32_t offer(struct jzx__worker *me, struct jzx__runq *queue, uint32_t count,
                       uint64_t now) {
-    bool newest_first = queue == &me->spawned;
+    bool newest_first = queue == &me->order.spawned;
     uint32_t offered = 0;
     if (count > me->sched->steal_max)
         count = me->sched->steal_max;
@@ -273,7 +275,7 @@ static uint32_t offer(struct jzx__worker *me, struct jzx__runq *queue, uint32_t 
     if (offered == 0)
         return 0;
     jzx__counter_add(&me->counters.published, offered);
-    me->balance.offered_at_ns = now;
+    me->balance.trials.offered_at_ns = now;
     return offered;
 }
 
@@ -283,37 +285,38 @@ static uint32_t offer_half(struct jzx__worker *me, struct jzx__runq *queue, uint
 
 /* The task in the next-slot waits like the others while a long turn runs. */
 static void queue_next(struct jzx__worker *me) {
-    if (me->next != NULL) {
-        struct jzx__task *task = me->next;
-        me->next = NULL;
-        jzx__worker_requeue(me, task);
+    if (me->order.next != NULL) {
+        struct jzx__task *task = me->order.next;
+        me->order.next = NULL;
+        jzx__order_requeue(&me->order, task);
     }
 }
 
 static uint64_t age_of_woken(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    if (me->woken_served >= balance->sample_seq || me->woken.depth == 0) {
-        balance->sample_seq = me->woken_served + me->woken.depth;
-        balance->sample_at_ns = now;
+    if (me->order.woken_served >= balance->waits.sample_seq || me->order.woken.depth == 0) {
+        balance->waits.sample_seq = me->order.woken_served + me->order.woken.depth;
+        balance->waits.sample_at_ns = now;
     }
-    return now - balance->sample_at_ns;
+    return now - balance->waits.sample_at_ns;
 }
 
 static uint64_t age_of_spawned(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
     const struct jzx__task *oldest = NULL;
     uint32_t generation = 0;
-    if (me->spawned.depth != 0) {
-        oldest = JZX_CONTAINER_OF(me->spawned.list.ring.prev, struct jzx__task, run);
+    if (me->order.spawned.depth != 0) {
+        oldest = JZX_CONTAINER_OF(me->order.spawned.list.ring.prev, struct jzx__task, run);
         /* relaxed: it is my task */
         generation = jzx__state_generation(jzx__atomic_load_relaxed(&oldest->state));
     }
-    if (oldest == NULL || balance->oldest != oldest || balance->oldest_generation != generation) {
-        balance->oldest = oldest; /* another task, or another life in the same slot */
-        balance->oldest_generation = generation;
-        balance->oldest_at_ns = now;
+    if (oldest == NULL || balance->waits.oldest != oldest ||
+        balance->waits.oldest_generation != generation) {
+        balance->waits.oldest = oldest; /* another task, or another life in the same slot */
+        balance->waits.oldest_generation = generation;
+        balance->waits.oldest_at_ns = now;
     }
-    return now - balance->oldest_at_ns;
+    return now - balance->waits.oldest_at_ns;
 }
 
 /* Which light tasks have waited for so long that others should have them. */
@@ -331,27 +334,27 @@ static struct overdue look_at_waits(struct jzx__worker *me, uint64_t now) {
     struct overdue overdue = {
         .spawned = age_of_spawned(me, now) >= SHARE_AFTER_NS,
         .woken = age_of_woken(me, now) >= SHARE_AFTER_NS && worth,
-        .next = me->next != NULL && now - me->turn_began_ns >= SHARE_AFTER_NS && worth,
+        .next = me->order.next != NULL && now - me->meter.turn_began_ns >= SHARE_AFTER_NS && worth,
     };
     if (!overdue.spawned && !overdue.woken && !overdue.next)
-        balance->overdue_at_ns = 0;
-    else if (balance->overdue_at_ns == 0)
-        balance->overdue_at_ns = now;
+        balance->waits.overdue_at_ns = 0;
+    else if (balance->waits.overdue_at_ns == 0)
+        balance->waits.overdue_at_ns = now;
     return overdue;
 }
 
 /* B1 for light tasks. Returns what was offered. */
 static uint32_t spread(struct jzx__worker *me, struct overdue overdue, uint64_t now) {
-    uint64_t since = me->balance.overdue_at_ns;
+    uint64_t since = me->balance.waits.overdue_at_ns;
     if (since == 0 || now - since < JZX__TICK_NS / 2)
         return 0; /* it may have been a hiccup */
     if (overdue.spawned)
-        return offer_half(me, &me->spawned, now);
+        return offer_half(me, &me->order.spawned, now);
     if (has_guests(me, now))
         return 0; /* they may be what costs so much: they crossed until now */
     if (overdue.next)
         queue_next(me);
-    return offer_half(me, &me->woken, now);
+    return offer_half(me, &me->order.woken, now);
 }
 
 /* B2. Returns what was offered. */
@@ -360,19 +363,20 @@ static uint32_t explore(struct jzx__worker *me, uint64_t now) {
     struct jzx__sched *sched = me->sched;
     /* relaxed: a hint */
     uint64_t last = jzx__atomic_load_relaxed(&sched->explored_at_ns);
-    if (now - balance->busy_since_ns < EXPLORE_MIN_NS || now - last < explore_gap(sched) ||
-        jzx__worker_ready_depth(me) < 2)
+    if (now - balance->trials.busy_since_ns < EXPLORE_MIN_NS || now - last < explore_gap(sched) ||
+        jzx__order_depth(&me->order) < 2)
         return 0;
-    uint32_t offered = offer_half(me, &me->woken, now) + offer_half(me, &me->spawned, now);
+    uint32_t offered =
+        offer_half(me, &me->order.woken, now) + offer_half(me, &me->order.spawned, now);
     if (offered == 0)
         return 0;
     /* relaxed: a hint */
     jzx__atomic_store_relaxed(&sched->explored_at_ns, now);
     widen_explore_gap(sched, 4);
-    balance->explored_at_ns = now;
+    balance->trials.explored_at_ns = now;
     /* relaxed, both: hints */
-    balance->explored_active = jzx__atomic_load_relaxed(&sched->active);
-    balance->explored_failures = jzx__atomic_load_relaxed(&sched->explore_failures);
+    balance->trials.explored_active = jzx__atomic_load_relaxed(&sched->active);
+    balance->trials.explored_failures = jzx__atomic_load_relaxed(&sched->explore_failures);
     jzx__counter_add(&me->counters.explored, 1);
     return offered;
 }
@@ -382,7 +386,8 @@ bool jzx__balance_offer_heavy(struct jzx__worker *me) {
         jzx__deque_count(&me->deque) != 0)
         return false;
     uint64_t now = jzx__clock_now(&me->sched->clock);
-    return offer(me, &me->heavy, me->heavy.depth, now) != 0 && jzx__sched_wake_one(me->sched);
+    return offer(me, &me->order.heavy, me->order.heavy.depth, now) != 0 &&
+           jzx__sched_wake_one(me->sched);
 }
 
 static void offer_work(struct jzx__worker *me, uint64_t now) {
@@ -392,10 +397,10 @@ static void offer_work(struct jzx__worker *me, uint64_t now) {
         return;
     if (me->sched->balance == JZX_BALANCE_EAGER) {
         queue_next(me);
-        offered = offer_half(me, &me->woken, now) + offer_half(me, &me->spawned, now) +
-                  offer_half(me, &me->heavy, now);
+        offered = offer_half(me, &me->order.woken, now) + offer_half(me, &me->order.spawned, now) +
+                  offer_half(me, &me->order.heavy, now);
     } else {
-        offered = offer(me, &me->heavy, me->heavy.depth, now);
+        offered = offer(me, &me->order.heavy, me->order.heavy.depth, now);
         if (offered == 0)
             offered = spread(me, overdue, now);
         if (offered == 0 && !is_host(me, now))
@@ -412,12 +417,12 @@ void jzx__balance_crossed(struct jzx__worker *me, struct jzx__task *target) {
     uintptr_t word = jzx__atomic_load_relaxed(&target->owner) & ~JZX__OWNER_FLAGS;
     const struct jzx__worker *owner = (const struct jzx__worker *)word;
     jzx__counter_add(&me->counters.crossed, 1);
-    me->crossed_in_tick++;
+    me->meter.crossed_in_tick++;
     jzx__worker_hasten_tick(me); /* a producer may send for long without handling anything */
     if (jzx__task_is_heavy(jzx__worker_current(me)) || owner == NULL)
         return;
-    me->balance.window_crossed++;
-    me->balance.crossed_to[owner->index]++;
+    me->balance.window.crossed++;
+    me->balance.window.crossed_to[owner->index]++;
 }
 
 bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *target) {
@@ -432,7 +437,7 @@ static bool move(struct jzx__worker *me, struct jzx__task *task, struct jzx__wor
     if (!jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__SOURCE_INJECT)))
         return false;
     if (jzx__parker_wake(&to->parker))
-        me->balance.window_wakes++;
+        me->balance.window.wakes++;
     return true;
 }
 
@@ -469,19 +474,21 @@ bool jzx__balance_toss(struct jzx__worker *me, struct jzx__task *task) {
 
 static void begin_window(struct jzx__worker *me, uint64_t now, uint64_t handled) {
     struct jzx__balance *balance = &me->balance;
-    balance->window_at_ns = now;
-    balance->window_idle_ns = 0;
-    balance->window_heavy_ns = 0;
-    balance->window_handled = handled;
-    balance->window_crossed = 0;
-    balance->window_wakes = 0;
-    memset(balance->crossed_to, 0, me->sched->worker_count * sizeof *balance->crossed_to);
+    balance->window.at_ns = now;
+    balance->window.idle_ns = 0;
+    balance->window.heavy_ns = 0;
+    balance->window.handled = handled;
+    balance->window.crossed = 0;
+    balance->window.wakes = 0;
+    memset(balance->window.crossed_to, 0,
+           me->sched->worker_count * sizeof *balance->window.crossed_to);
 }
 
 static struct jzx__worker *best_partner(struct jzx__worker *me) {
     uint32_t best = me->index;
     for (uint32_t i = 0; i < me->sched->worker_count; i++) {
-        if (i != me->index && me->balance.crossed_to[i] > me->balance.crossed_to[best])
+        if (i != me->index &&
+            me->balance.window.crossed_to[i] > me->balance.window.crossed_to[best])
             best = i;
     }
     return best == me->index ? NULL : me->sched->workers[best];
@@ -504,30 +511,30 @@ static bool suffers_more(const struct jzx__worker *me, const struct jzx__worker 
 /* What a message costs in a window that crossed little, or not at all. */
 static void learn_calm(struct jzx__balance *balance, uint64_t handled) {
     uint64_t calm_ns = balance->calm_msg_ns;
-    if (balance->window_crossed <= handled / 64 && balance->msg_ns != 0)
+    if (balance->window.crossed <= handled / 64 && balance->msg_ns != 0)
         balance->calm_msg_ns = calm_ns == 0 ? balance->msg_ns : (7 * calm_ns + balance->msg_ns) / 8;
 }
 
 /* Crossing costs more than its price where it meets contention: a worker that knows what its
  * messages cost without sees that. */
 static bool is_slowed(const struct jzx__balance *balance, uint64_t handled) {
-    return balance->window_crossed > handled / 16 && balance->calm_msg_ns != 0 &&
+    return balance->window.crossed > handled / 16 && balance->calm_msg_ns != 0 &&
            balance->msg_ns > 2 * balance->calm_msg_ns;
 }
 
 static void judge_window(struct jzx__worker *me, uint64_t now) {
     struct jzx__balance *balance = &me->balance;
-    uint64_t length = now - balance->window_at_ns;
-    uint64_t busy = length > balance->window_idle_ns ? length - balance->window_idle_ns : 0;
-    uint64_t light = busy > balance->window_heavy_ns ? busy - balance->window_heavy_ns : 0;
-    uint64_t price = (uint64_t)balance->window_crossed * JZX__CROSS_NS +
-                     (uint64_t)balance->window_wakes * JZX__WAKE_NS;
+    uint64_t length = now - balance->window.at_ns;
+    uint64_t busy = length > balance->window.idle_ns ? length - balance->window.idle_ns : 0;
+    uint64_t light = busy > balance->window.heavy_ns ? busy - balance->window.heavy_ns : 0;
+    uint64_t price = (uint64_t)balance->window.crossed * JZX__CROSS_NS +
+                     (uint64_t)balance->window.wakes * JZX__WAKE_NS;
     uint32_t cost = part_of(price, light);
     uint32_t usage = part_of(busy, length);
     /* relaxed, both: figures for others */
     jzx__atomic_store_relaxed(&balance->cost, cost);
     jzx__atomic_store_relaxed(&balance->usage, usage);
-    uint64_t handled = jzx__worker_handled(me) - balance->window_handled;
+    uint64_t handled = jzx__worker_handled(me) - balance->window.handled;
     balance->msg_ns = handled == 0 ? 0 : light / handled;
     learn_calm(balance, handled);
     struct jzx__worker *partner = best_partner(me);
@@ -569,11 +576,11 @@ static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
             balance->follow_until_ns = now + FOLLOW_NS;
         }
     }
-    bool full = handled - balance->window_handled >= WINDOW_MSGS ||
-                (now - balance->window_at_ns >= WINDOW_NS && balance->msg_ns == 0) ||
-                (now - balance->window_at_ns >= WINDOW_NS &&
-                 balance->window_crossed >= WINDOW_CROSSED_MIN) ||
-                now - balance->window_at_ns >= 8 * (uint64_t)WINDOW_NS;
+    bool full = handled - balance->window.handled >= WINDOW_MSGS ||
+                (now - balance->window.at_ns >= WINDOW_NS && balance->msg_ns == 0) ||
+                (now - balance->window.at_ns >= WINDOW_NS &&
+                 balance->window.crossed >= WINDOW_CROSSED_MIN) ||
+                now - balance->window.at_ns >= 8 * (uint64_t)WINDOW_NS;
     if (!full)
         return;
     judge_window(me, now);
@@ -585,8 +592,8 @@ static void look_at_traffic(struct jzx__worker *me, uint64_t now) {
 /* Actors that other threads made wait for one worker until that takes long. */
 static void look_at_global(struct jzx__worker *me) {
     if (jzx__global_count(&me->sched->global) == 0) {
-        me->balance.global_ticks = 0;
-    } else if (++me->balance.global_ticks >= 2 && jzx__sched_has_idle(me->sched)) {
+        me->balance.waits.global_ticks = 0;
+    } else if (++me->balance.waits.global_ticks >= 2 && jzx__sched_has_idle(me->sched)) {
         jzx__sched_wake_one(me->sched);
     }
 }
@@ -597,7 +604,7 @@ static void look_at_offers(struct jzx__worker *me, uint64_t now) {
         offer_work(me, now);
         return;
     }
-    if (now - me->balance.offered_at_ns < RECLAIM_NS)
+    if (now - me->balance.trials.offered_at_ns < RECLAIM_NS)
         return;
     while (jzx__balance_reclaim(me))
         continue;

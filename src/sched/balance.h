@@ -4,7 +4,67 @@
 #ifndef JZX_SCHED_BALANCE_H
 #define JZX_SCHED_BALANCE_H
 
-#include "sched/worker.h"
+#include "base/atomic.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct jzx__sched;
+struct jzx__task;
+struct jzx__worker;
+
+/* How long tasks wait. */
+struct jzx__waits {
+    uint64_t sample_seq;            /* number of the newest woken task when the sample was taken */
+    uint64_t sample_at_ns;          /* when that was */
+    const struct jzx__task *oldest; /* the oldest spawned task */
+    uint32_t oldest_generation;
+    uint32_t global_ticks; /* ticks in a row that found the global queue not empty */
+    uint64_t oldest_at_ns; /* since when it is */
+    uint64_t
+        overdue_at_ns; /* since when ticks find somebody waiting for too long, 0: they do not */
+};
+
+/* Offers and experiments. */
+struct jzx__trials {
+    uint64_t offered_at_ns;
+    uint64_t busy_since_ns;     /* the end of the last sleep */
+    uint64_t explored_at_ns;    /* by this worker, and not judged yet; or 0 */
+    uint32_t explored_active;   /* workers that were awake then, */
+    uint32_t explored_failures; /* and experiments that had failed */
+};
+
+/* Traffic with other workers since the window began. */
+struct jzx__window {
+    uint64_t at_ns;
+    uint64_t idle_ns;
+    uint64_t heavy_ns;
+    uint64_t handled; /* messages handled when it began */
+    uint32_t crossed;
+    uint32_t wakes;
+    uint32_t *crossed_to; /* per worker */
+};
+
+/* What the tick learns about a worker's traffic, and what it decides by. */
+struct jzx__balance {
+    struct jzx__waits waits;
+    struct jzx__trials trials;
+    struct jzx__window window;
+    uint64_t msg_ns;      /* light time per message in the last window */
+    uint64_t calm_msg_ns; /* the same, in windows without much crossing; 0: not known */
+    uint64_t slept_at_ns;
+    _Atomic uint32_t cost;  /* crossing per 1024 of light time, in the last window: for others */
+    _Atomic uint32_t usage; /* busy per 1024, in the last window: for others */
+
+    /* Moving tasks together. */
+    struct jzx__worker *gather_to;
+    uint64_t gather_until_ns;
+    _Atomic uint64_t guests_until_ns; /* set by others: their tasks gather here */
+    uint64_t thief_until_ns;          /* what it stole may be followed by others */
+    uint64_t pause_ns;                /* how long the next ones to be gathered will stay */
+    struct jzx__worker *follow_to;
+    uint64_t follow_until_ns;
+};
 
 bool jzx__balance_init(struct jzx__balance *balance, struct jzx__sched *sched);
 void jzx__balance_deinit(struct jzx__balance *balance, struct jzx__sched *sched);

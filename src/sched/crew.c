@@ -54,8 +54,8 @@ void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
 /* ---- seats ---- */
 
 void jzx__crew_sit(struct jzx__seat *seat, struct jzx__worker *worker, bool by_caller) {
-    worker->by_caller = by_caller;
-    worker->is_special = true; /* those who are bound to the caller may have waited */
+    worker->order.by_caller = by_caller;
+    worker->order.is_special = true; /* those who are bound to the caller may have waited */
     /* release: pairs with the acquire of the watchdog */
     jzx__atomic_store_release(&worker->seat, seat);
     /* seq_cst: pairs with the load of a thread that has announced to sleep until it gets a worker;
@@ -156,8 +156,8 @@ enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max
     jzx__worker_take_in_own(me, sched->drain_max);
     jzx__balance_take_global(me);
     uint32_t stop = jzx__sched_stop_state(sched);
-    bool begins_to_stop = stop == JZX__STOPPING && me->stop_seen == JZX__OPEN;
-    me->stop_seen = stop;
+    bool begins_to_stop = stop == JZX__STOPPING && me->seen.stop == JZX__OPEN;
+    me->seen.stop = stop;
     if (JZX_UNLIKELY(begins_to_stop))
         sched->ops.begin_stop(me); /* K7 */
     jzx__worker_take_in_above(me, sched->drain_max);
@@ -180,7 +180,7 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 /* Inside the bracket; left at the end. */
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
-    me->exited_seen = UINT64_MAX; /* there may be nothing that keeps the run going */
+    me->seen.exited = UINT64_MAX; /* there may be nothing that keeps the run going */
     while (!jzx__sched_is_leaving(me->sched)) {
         if (has_lost(thread, me) || give_back(thread, me)) {
             jzx__seat_leave(&thread->seat, 0);

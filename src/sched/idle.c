@@ -119,7 +119,7 @@ static bool nothing_came(struct jzx__worker *me) {
            jzx__global_is_empty_seq_cst(&sched->global) &&
            /* seq_cst: pairs with the stores in end_run and jzx_loop_stop, which then wake */
            jzx__atomic_load_seq_cst(&sched->leave) == 0 &&
-           jzx__atomic_load_seq_cst(&sched->stop) == me->stop_seen;
+           jzx__atomic_load_seq_cst(&sched->stop) == me->seen.stop;
 }
 
 /* The same for what only matters among several workers. */
@@ -127,7 +127,7 @@ static bool nobody_needs_me(struct jzx__worker *me) {
     /* seq_cst: pairs with the store of who takes the worker away, and then wakes it (R18) */
     return jzx__atomic_load_seq_cst(&jzx__seat_of_thread->worker) == me &&
            /* seq_cst: pairs with the store of the caller of run, which then wakes the worker */
-           (me->index != 0 || me->by_caller ||
+           (me->index != 0 || me->order.by_caller ||
             jzx__atomic_load_seq_cst(&me->sched->crew.main_waits) == 0) &&
            !(may_take(me->sched) && somebody_offers(me));
 }
@@ -182,15 +182,15 @@ void jzx__worker_check_end(struct jzx__worker *me) {
     /* relaxed, both: the first is this thread's own; the second only says: worth a look */
     uint64_t exited = jzx__counter_get(&me->counters.exited);
     uint32_t holds = jzx__atomic_load_relaxed(&me->sched->holds);
-    bool changed = exited != me->exited_seen || (me->index == 0 && holds != me->holds_seen);
-    me->exited_seen = exited;
-    me->holds_seen = holds;
+    bool changed = exited != me->seen.exited || (me->index == 0 && holds != me->seen.holds);
+    me->seen.exited = exited;
+    me->seen.holds = holds;
     if (!changed)
         return;
     if (run_is_over(me))
         jzx__sched_end_run(me->sched);
     else if (jzx__sched_live(me->sched) == 0)
-        me->exited_seen =
+        me->seen.exited =
             UINT64_MAX; /* a call, a hold or a daemon in the global queue: look again */
 }
 

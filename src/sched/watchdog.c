@@ -380,7 +380,7 @@ static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, ui
         return tick + patience / 2;
     /* relaxed: see the field; a lost store is made again at the next look. Also if this look comes
      * so late that it reports: or the turn could end without a tick */
-    jzx__atomic_store_relaxed(&worker->tick_left, 1u);
+    jzx__atomic_store_relaxed(&worker->meter.tick_left, 1u);
     if (now - tick < patience)
         return tick + patience;
     handle_stall(sched, worker, tick, now);

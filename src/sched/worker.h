@@ -1,41 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: the queues of ready tasks, the tasks it owns, and what others may take from it. A
+/* A worker: the order of its ready tasks, what others bring it, and what they may take from it. A
  * thread drives it (sched/crew.h).
  *
- * Run order. The first task that a turn wakes goes into the **next-slot** and runs when the turn
- * ends (its message is still in the cache); the others go to the end of **woken**, which is first
- * in, first out. A task that never ran goes to **spawned**, newest first: a tree of a million
- * tasks then keeps its live set in the cache (measured 3 times cheaper than in order of age).
- * Tasks with a rank have queues of their own: critical and high before all others, low after them.
- * Tasks whose messages take long are **heavy** and wait apart.
- *
- * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
- * looks at the clock and makes all decisions:
- *   W1  while others wait, a run of turns from the next-slot, with the one from a queue that begins
- *       it, has at most JZX__NEXT_RUN_MAX of them, and none after its second whole tick (the
- *       second: ticks come at regular numbers of messages, and the first one could cut short the
- *       same pair each time). So those who talk to each other stay in the cache for a while, and
- *       whoever is first in a queue does not wait for them longer than two ticks and a turn. The
- *       number is prime, so that two who talk, or three in a circle, take turns in who waits at the
- *       end of a run that no tick ends: or a client might always be the one, with something in hand
- *       that its server then has to refuse to all others.
- *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
- *       after one that has spawned: those would only wait longer.
- *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
- *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait;
- *       and at a tick that ends the pass, because timers are due, or mail about them came, or
- *       after JZX__PASS_NS. Ticks are counted in messages: see JZX__TICK_MSGS_MAX.
- *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
- *       ends.
- *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
- *       cache, and is handled before it makes more.
- *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the
- *       next one waits no longer than JZX__HEAVY_WAIT_NS for its share, however long the last took.
- *   W8  what has waited for 3 x JZX__FENCE_NS among the woken or those with a rank gets half of the
- *       time (each side, after a turn of the other that is longer than JZX__LEAD_MAX_NS, only
- *       that), and of several such queues the one that waits for longest is served first: as long
- *       as no turn is longer, nobody waits longer than that and twice a turn of each that is ready;
- *       or four times, who comes right behind a fence.
+ * What it runs first, W1-W8, is in sched/order.h; the tick, which measures, in sched/meter.h.
  *
  * Several workers (the rules R1-R19 are those of docs/memory-model.md):
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
@@ -65,34 +32,15 @@
 #include "base/rng.h"
 #include "base/slab.h"
 #include "observe/counters.h"
-#include "sched/runq.h"
+#include "sched/balance.h"
+#include "sched/meter.h"
+#include "sched/order.h"
 #include "sched/seat.h"
 #include "sched/source.h"
 #include "sched/task.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define JZX__NEXT_RUN_MAX 61u /* a prime: see W1 */
-#define JZX__SOFT_LIMIT 256u
-#define JZX__OLDEST_NS 80000u
-#define JZX__PASSED_NS 20000u
-#define JZX__TICK_NS 10000u
-#define JZX__TICK_MSGS_MAX 1024u
-#define JZX__TURN_NS 20000u
-#define JZX__FENCE_NS 1600000u
-#define JZX__PASS_NS 1000000u /* then other things than turns are looked at: calls, stops */
-#define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
-#define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
-#define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
-#define JZX__WAKE_NS 5000u    /* what waking one costs */
-#define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
-#define JZX__HEAVY_SHARE 7u   /* times the length of a heavy turn that light tasks get after it, */
-#define JZX__HEAVY_WAIT_NS 5000000u       /* at most */
-#define JZX__LEAD_MAX_NS INT64_C(5000000) /* W8: what one side can have more than the other */
-#define JZX__PROBE_MSGS 64u               /* messages that are measured singly after a long tick */
-#define JZX__SAMPLE_TICKS 16u             /* ticks between two samples of */
-#define JZX__SAMPLE_MSGS 16u              /* messages that are measured singly in any case */
 
 /* Of a turn: how far it may still go. */
 struct jzx__budget {
@@ -157,49 +105,6 @@ struct jzx__task_ops {
     const struct jzx__source_ops *sources[JZX__SOURCE_MAX];
 };
 
-/* What the tick learns about a worker's traffic, and what it decides by (sched/balance.c). */
-struct jzx__balance {
-    /* How long tasks wait. */
-    uint64_t sample_seq;            /* number of the newest woken task when the sample was taken */
-    uint64_t sample_at_ns;          /* when that was */
-    const struct jzx__task *oldest; /* the oldest spawned task */
-    uint32_t oldest_generation;
-    uint64_t oldest_at_ns; /* since when it is */
-    uint64_t
-        overdue_at_ns;     /* since when ticks find somebody waiting for too long, 0: they do not */
-    uint32_t global_ticks; /* ticks in a row that found the global queue not empty */
-
-    /* Offers and experiments. */
-    uint64_t offered_at_ns;
-    uint64_t busy_since_ns;     /* the end of the last sleep */
-    uint64_t explored_at_ns;    /* by this worker, and not judged yet; or 0 */
-    uint32_t explored_active;   /* workers that were awake then, */
-    uint32_t explored_failures; /* and experiments that had failed */
-
-    /* Traffic with other workers, in windows. */
-    uint64_t window_at_ns;
-    uint64_t window_idle_ns;
-    uint64_t window_heavy_ns;
-    uint64_t window_handled; /* messages handled when it began */
-    uint64_t msg_ns;         /* light time per message in the last window */
-    uint64_t calm_msg_ns;    /* the same, in windows without much crossing; 0: not known */
-    uint32_t window_crossed;
-    uint32_t window_wakes;
-    uint32_t *crossed_to; /* per worker, in this window */
-    uint64_t slept_at_ns;
-    _Atomic uint32_t cost;  /* crossing per 1024 of light time, in the last window: for others */
-    _Atomic uint32_t usage; /* busy per 1024, in the last window: for others */
-
-    /* Moving tasks together. */
-    struct jzx__worker *gather_to;
-    uint64_t gather_until_ns;
-    _Atomic uint64_t guests_until_ns; /* set by others: their tasks gather here */
-    uint64_t thief_until_ns;          /* what it stole may be followed by others */
-    uint64_t pause_ns;                /* how long the next ones to be gathered will stay */
-    struct jzx__worker *follow_to;
-    uint64_t follow_until_ns;
-};
-
 /* The last nodes that a worker pushed in a row onto one inbox that nobody took meanwhile. */
 struct jzx__trail {
     const struct jzx__task *to;
@@ -207,64 +112,30 @@ struct jzx__trail {
     const struct jzx__node *nodes[JZX__TRAIL_LENGTH];
 };
 
+/* What a worker saw when it last looked. */
+struct jzx__seen {
+    uint64_t exited; /* its own exited, when it asked whether the run is over */
+    uint32_t holds;  /* likewise */
+    uint32_t stop;   /* the state of stop that the worker has acted on */
+};
+
 struct jzx__worker {
-    /* The driving thread's own. First what every turn touches: near the beginning, where
-     * instructions that reach it are short. */
-    _Alignas(2 * JZX_CACHE_LINE) struct jzx__task *next; /* the next-slot */
-    uint32_t next_left;                                  /* turns in a row that it still has */
-    uint32_t next_run; /* what that is set to: 1 while others go first */
-    struct jzx__sched *sched;
+    /* The driving thread's own. First what every turn touches. */
+    _Alignas(2 * JZX_CACHE_LINE) struct jzx__order order;
+    _Alignas(JZX_CACHE_LINE) struct jzx__sched *sched;
     uint32_t turns_left;            /* of the pass that runs, with the current one */
     uint32_t turns_planned;         /* its turns so far and those left */
     struct jzx__budget budget;      /* of the current turn */
     struct jzx__budget full_budget; /* what a turn begins with */
     uint64_t pass_handled;          /* messages of the current pass, not yet in the counters */
     uint64_t pass_accepted;         /* likewise */
-    _Atomic uint32_t tick_left; /* messages until the next tick; the watchdog may shorten it, and
-                                 * its store may be lost: it looks again */
-    uint32_t tick_every;        /* messages between two ticks; adapts to JZX__TICK_NS */
-    struct jzx__runq woken;
-    struct jzx__runq spawned;
+    struct jzx__meter meter;        /* its first fields, on this line */
     struct jzx__slab slab;
-    bool next_ticked;        /* W1: a tick fell into the run of the next-slot */
-    bool is_special;         /* the order is not just: newest spawned, then oldest woken */
-    bool bound_last;         /* the last pick was bound to the caller */
-    bool run_woken;          /* W2 is due */
-    bool run_oldest;         /* W3 is due */
-    bool overdue;            /* W8: some queue is */
-    bool in_spell;           /* W8: its tasks go first */
-    bool ran_overdue;        /* W8: the last task came from the queue that was it for longest */
-    bool heavy_last;         /* W7: the last one in order was heavy because that was due */
-    bool is_measured;        /* the next tick comes one message after the last */
-    bool by_caller;          /* driven by the thread that called run, or by a test */
-    uint64_t woken_served;   /* woken tasks run so far */
-    uint64_t woken_seen;     /* its value at the last tick */
-    uint32_t spawned_seen;   /* W2: spawned tasks that waited before the last woken one ran */
-    uint64_t passed_ns;      /* how long woken tasks have been passed over */
-    uint64_t oldest_ns;      /* time since W3 was due last */
-    uint64_t fence_ns;       /* time since the fences were looked at */
-    uint16_t fence_looks;    /* how often they were, modulo 2^16 */
-    uint64_t due_ns;         /* when run_timers must be called; JZX_NEVER: there are none */
-    uint64_t decided_at_ns;  /* last tick that looked at the queues and at other workers */
-    uint64_t pass_ns;        /* how long the pass has run, as far as ticks know */
-    uint64_t turn_asked_ns;  /* when it was asked first */
-    uint64_t turn_began_ns;  /* as far as its ticks know */
-    uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
-    int64_t lead_ns;         /* W8: what the others had more than overdue tasks */
-    uint64_t lead_at_ns;     /* W8: when that was */
+    uint64_t due_ns; /* when run_timers must be called; JZX_NEVER: there are none */
     struct jzx__mpsc_node *inject_rest; /* taken from the inject source, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
-    uint32_t tick_ramp;   /* W8: messages to the next tick but one in a new turn; 0: tick_every */
-    uint32_t probe_left;  /* messages still to be measured singly */
-    uint32_t sample_left; /* ticks until the next sample */
-    uint32_t crossed_in_tick; /* sends to other workers since the last tick */
-    uint32_t wakes_in_tick;   /* workers woken since then */
     uint32_t index;
-    struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
-    struct jzx__runq heavy;
-    uint64_t exited_seen; /* exited at the last look whether the run is over */
-    uint32_t holds_seen;  /* likewise */
-    uint32_t stop_seen;   /* the state of stop that the worker has acted on */
+    struct jzx__seen seen;
     struct jzx__rng rng;
     struct jzx__trail trail;
     struct jzx__balance balance;
@@ -350,68 +221,26 @@ static inline bool jzx__worker_owns(const struct jzx__worker *me, struct jzx__ta
     return jzx__atomic_load_relaxed(&task->owner) == jzx__hide(jzx__worker_word(me));
 }
 
-/* Puts an ordinary task at the end of the woken queue; it must be scheduled and in no queue. */
-static inline void jzx__worker_requeue(struct jzx__worker *me, struct jzx__task *task) {
-    task->place = JZX__IN_WOKEN;
-    jzx__runq_push_back(&me->woken, task);
-}
-
-/* The same for any task: into the queue that it belongs to. */
-JZX_COLD void jzx__worker_requeue_aside(struct jzx__worker *me, struct jzx__task *task);
-
+/* Puts a task of mine that is scheduled and in no queue into its own, an ordinary one at the end of
+ * woken. */
 static inline void jzx__worker_requeue_any(struct jzx__worker *me, struct jzx__task *task) {
-    if (JZX_UNLIKELY(task->rest != JZX__IDLE))
-        jzx__worker_requeue_aside(me, task);
-    else
-        jzx__worker_requeue(me, task);
-}
-
-/* Into the next-slot if it is free, else to the end of woken. */
-static inline void jzx__worker_wake(struct jzx__worker *me, struct jzx__task *task) {
-    if (me->next != NULL) {
-        jzx__worker_requeue(me, task);
-        return;
-    }
-    task->place = JZX__IN_NEXT;
-    me->next = task;
-}
-
-/* Into the next-slot; who was there goes to the end of woken. */
-static inline void jzx__worker_set_next(struct jzx__worker *me, struct jzx__task *task) {
-    struct jzx__task *displaced = me->next;
-    if (displaced != NULL)
-        jzx__worker_requeue(me, displaced);
-    task->place = JZX__IN_NEXT;
-    me->next = task;
-}
-
-/* Makes a task of mine ready that is not aside: without a call. */
-static inline void jzx__worker_ready_plain(struct jzx__worker *me, struct jzx__task *task) {
-    if (task->place == JZX__IDLE) {
-        jzx__worker_wake(me, task);
-    } else if (task->place == JZX__NEW) {
-        task->place = JZX__IN_SPAWNED;
-        jzx__runq_push_front(&me->spawned, task);
-    }
+    jzx__order_requeue_any(&me->order, task);
 }
 
 /* Makes a task of mine ready that somebody on this thread has something for (R7). */
 static inline void jzx__worker_ready(struct jzx__worker *me, struct jzx__task *task) {
-    if (JZX_UNLIKELY(task->place == JZX__ASIDE))
-        jzx__worker_requeue_aside(me, task);
-    else
-        jzx__worker_ready_plain(me, task);
+    jzx__order_ready(&me->order, task);
 }
 
-/* Those who are urgent or overdue go before the next-slot. */
-static inline void jzx__worker_go_first(struct jzx__worker *me) {
-    me->next_run = 1;
-    me->next_left = 1;
-    me->is_special = true;
+/* The same for one that is not aside: without a call. */
+static inline void jzx__worker_ready_plain(struct jzx__worker *me, struct jzx__task *task) {
+    jzx__order_ready_plain(&me->order, task);
 }
 
 /* Out of the queue that it is in, if it is in one. */
-void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task);
+static inline void jzx__worker_unqueue(struct jzx__worker *me, struct jzx__task *task) {
+    jzx__order_unqueue(&me->order, task);
+}
 
 /* W5, and also for a receiver that is full: it goes next and the current turn ends. */
 JZX_COLD void jzx__worker_soft_limit(struct jzx__worker *me, struct jzx__task *receiver);
@@ -453,11 +282,7 @@ JZX_COLD void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me);
 
 /* True if a task is ready that is not the one that runs. */
 static inline bool jzx__worker_others_wait(const struct jzx__worker *me) {
-    return me->next != NULL ||
-           (me->woken.depth | me->spawned.depth | me->heavy.depth |
-            me->ranked[JZX__CRITICAL].depth | me->ranked[JZX__HIGH].depth |
-            me->ranked[JZX__LOW].depth) != 0 ||
-           (me->by_caller && me->ranked[JZX__NORMAL].depth != 0) ||
+    return jzx__order_others_wait(&me->order) ||
            !jzx__source_is_empty(&me->sources[JZX__SOURCE_INJECT]);
 }
 
@@ -466,9 +291,6 @@ bool jzx__worker_has_untaken(const struct jzx__worker *me);
 
 /* True if a task is ready, or something that others have brought waits. */
 bool jzx__worker_has_work(const struct jzx__worker *me);
-
-/* Tasks in the run queues. */
-uint32_t jzx__worker_ready_depth(const struct jzx__worker *me);
 
 /* Takes in what others have brought, at most max from each source: from the scheduler's own
  * sources, and from those of the layer above. */
@@ -484,28 +306,6 @@ void jzx__worker_welcome(struct jzx__worker *me, struct jzx__task *task);
 /* Takes in the turns that went on without the worker and are over. */
 void jzx__worker_drain_returns(struct jzx__worker *me);
 
-/* The next task of the run queues, or NULL. The next-slot is left alone. */
-struct jzx__task *jzx__worker_pick_queued(struct jzx__worker *me);
-
-/* The next task to run, out of its queue, or NULL. */
-static inline struct jzx__task *jzx__worker_pick(struct jzx__worker *me) {
-    struct jzx__task *task = me->next;
-    if (JZX_LIKELY(task != NULL) && JZX_LIKELY(--me->next_left != 0)) {
-        me->next = NULL;
-        return task;
-    }
-    me->next_left = me->next_run;
-    me->next_ticked = false;
-    struct jzx__task *queued = jzx__worker_pick_queued(me);
-    if (task == NULL)
-        return queued;
-    me->next = NULL;
-    if (queued == NULL)
-        return task;
-    jzx__worker_requeue(me, task); /* W1 */
-    return queued;
-}
-
 /* The current turn ends after this message. */
 static inline void jzx__worker_end_turn(struct jzx__worker *me) {
     me->budget.flags |= JZX__TURN_OVER;
@@ -518,23 +318,26 @@ static inline void jzx__worker_end_pass(struct jzx__worker *me) {
     me->turns_left = 1;
 }
 
-/* The tick: looks at the clock, decides W1-W4, W7, W8 and the balance between workers. */
-JZX_COLD void jzx__worker_tick(struct jzx__worker *me);
+/* Time as far as ticks know. */
+static inline uint64_t jzx__worker_last_tick(const struct jzx__worker *me) {
+    /* relaxed: only this thread writes it */
+    return jzx__atomic_load_relaxed(&me->tick_at_ns);
+}
 
 static inline void jzx__worker_count_message(struct jzx__worker *me) {
     /* relaxed, both: see the field */
-    uint32_t left = jzx__atomic_load_relaxed(&me->tick_left) - 1;
-    jzx__atomic_store_relaxed(&me->tick_left, left);
+    uint32_t left = jzx__atomic_load_relaxed(&me->meter.tick_left) - 1;
+    jzx__atomic_store_relaxed(&me->meter.tick_left, left);
     if (JZX_UNLIKELY(left == 0))
-        jzx__worker_tick(me);
+        jzx__meter_tick(me);
 }
 
 /* The next tick comes a message earlier, but not now: the caller may be in the middle of something.
  */
 static inline void jzx__worker_hasten_tick(struct jzx__worker *me) {
     /* relaxed, both: see the field */
-    uint32_t left = jzx__atomic_load_relaxed(&me->tick_left);
-    jzx__atomic_store_relaxed(&me->tick_left, left > 1 ? left - 1 : 1);
+    uint32_t left = jzx__atomic_load_relaxed(&me->meter.tick_left);
+    jzx__atomic_store_relaxed(&me->meter.tick_left, left > 1 ? left - 1 : 1);
 }
 
 /* True if the turn that runs has used its time and others wait. */

@@ -96,7 +96,7 @@ static void run_turn(struct jzx__worker *me, struct jzx__actor *actor) {
 static void run_turns(struct jzx__worker *me) {
     struct jzx__task *task;
     jzx__worker_drain_inject(me, UINT32_MAX);
-    while ((task = jzx__worker_pick(me)) != NULL)
+    while ((task = jzx__order_choose(&me->order)) != NULL)
         run_turn(me, jzx__actor_of(task));
 }
 
@@ -223,7 +223,7 @@ static void begin_on(unsigned worker) {
     jzx__timers_run(sit(0));
     struct jzx__worker *me = sit(worker);
     jzx__worker_drain_inject(me, UINT32_MAX);
-    MODEL_ASSERT(jzx__worker_pick(me) == task);
+    MODEL_ASSERT(jzx__order_choose(&me->order) == task);
     task->place = JZX__RUNNING;
     if (task->head == NULL)
         jzx__mailbox_take_in(me, s.actor);
@@ -331,7 +331,7 @@ static void cancel_and_run_1(void) {
 static void end_on(unsigned worker) {
     struct jzx__worker *me = sit(worker);
     jzx__worker_drain_inject(me, UINT32_MAX);
-    if (jzx__worker_pick(me) != NULL)
+    if (jzx__order_choose(&me->order) != NULL)
         s.actor->task.place = JZX__RUNNING;
     jzx__actor_end(me, s.actor, JZX_EXIT_NORMAL, NULL);
 }

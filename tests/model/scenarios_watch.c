@@ -90,7 +90,7 @@ static void run_turn(struct jzx__worker *me, struct jzx__actor *actor) {
 static void run_turns(struct jzx__worker *me) {
     struct jzx__task *task;
     jzx__worker_drain_inject(me, UINT32_MAX);
-    while ((task = jzx__worker_pick(me)) != NULL)
+    while ((task = jzx__order_choose(&me->order)) != NULL)
         run_turn(me, jzx__actor_of(task));
 }
 
@@ -104,7 +104,7 @@ static void end_with(unsigned actor, jzx_exit_reason reason) {
     if (s.ended[actor])
         return;
     jzx__worker_drain_inject(me, UINT32_MAX);
-    if (jzx__worker_pick(me) != NULL)
+    if (jzx__order_choose(&me->order) != NULL)
         s.actors[actor]->task.place = JZX__RUNNING;
     s.ended[actor] = true;
     jzx__actor_end(me, s.actors[actor], reason, "text");
@@ -264,7 +264,7 @@ static void set_up_linked_again(void) {
     struct jzx__worker *to = s.loop.sched.workers[0];
     sit(1);
     jzx__worker_drain_inject(s.loop.sched.workers[1], UINT32_MAX);
-    struct jzx__task *task = jzx__worker_pick(s.loop.sched.workers[1]);
+    struct jzx__task *task = jzx__order_choose(&s.loop.sched.workers[1]->order);
     MODEL_ASSERT(task == &s.actors[B]->task);
     task->place = JZX__RUNNING;
     jzx__mailbox_take_in(s.loop.sched.workers[1], s.actors[B]);

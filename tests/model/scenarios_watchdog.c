@@ -51,7 +51,7 @@ static void set_up_stall(void) {
     jzx__atomic_store_relaxed(&workers.threads[0].seat.task, &workers.tasks[0]);
     jzx__atomic_store_relaxed(&workers.threads[0].seat.tag, 1u);
     jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_at_ns, (uint64_t)1);
-    jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_left, 50u);
+    jzx__atomic_store_relaxed(&workers.sched.workers[0]->meter.tick_left, 50u);
     workers.tasks[0].place = JZX__RUNNING;
     stalls = ends = (struct told){0};
 }
@@ -237,7 +237,7 @@ static void look_once(uint64_t now) {
     unsigned before = stalls.count;
     look_at(&workers.sched, worker, now);
     /* Whoever is reported ticks when it returns, also if this was the first look at it. */
-    MODEL_ASSERT(stalls.count == before || jzx__atomic_load_relaxed(&worker->tick_left) == 1);
+    MODEL_ASSERT(stalls.count == before || jzx__atomic_load_relaxed(&worker->meter.tick_left) == 1);
 }
 
 static void look_twice(void) {

@@ -95,7 +95,7 @@ static void offer_and_run_long(unsigned count) {
         jzx__task_append(&workers.tasks[i], &workers.nodes[i][0], 1);
         jzx__worker_ready(me, &workers.tasks[i]);
     }
-    workers_run_turn(me, jzx__worker_pick(me));
+    workers_run_turn(me, jzx__order_choose(&me->order));
     jzx__balance_tick(me, 1);
 }
 

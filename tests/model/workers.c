@@ -56,7 +56,7 @@ void workers_run_turn(struct jzx__worker *me, struct jzx__task *task) {
 }
 
 static enum jzx__pass_result run_ready(struct jzx__worker *me, uint32_t turns_max) {
-    struct jzx__task *task = turns_max != 0 ? jzx__worker_pick(me) : NULL;
+    struct jzx__task *task = turns_max != 0 ? jzx__order_choose(&me->order) : NULL;
     if (task == NULL)
         return JZX__PASS_EMPTY;
     workers_run_turn(me, task);
@@ -97,7 +97,7 @@ static void workers_sit(uint32_t index) {
     struct jzx__seat *seat = &workers.threads[index].seat;
     workers.threads[index].sched = &workers.sched;
     jzx__parker_init(&workers.threads[index].parker);
-    workers.sched.workers[index]->by_caller = index == 0;
+    workers.sched.workers[index]->order.by_caller = index == 0;
     jzx__atomic_store_relaxed(&workers.sched.workers[index]->seat, seat);
     jzx__atomic_store_relaxed(&seat->worker, workers.sched.workers[index]);
 }

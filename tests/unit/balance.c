@@ -242,7 +242,7 @@ JZX_TEST(what_nobody_takes_comes_back) {
     look(1);
     JZX_EXPECT_EQ(jzx__deque_count(&rig_worker()->deque), 0);
     JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.reclaimed), 2);
-    JZX_EXPECT_EQ(jzx__worker_ready_depth(rig_worker()), 5);
+    JZX_EXPECT_EQ(jzx__order_depth(&rig_worker()->order), 5);
     balance_close();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* W8 of worker.h with many tasks: what waits for too long gets half of the time, whatever the
+/* W8 of order.h with many tasks: what waits for too long gets half of the time, whatever the
  * others do with theirs. On virtual time. */
 #define RIG_TASK_COUNT 1001u
 #include "rig.h"

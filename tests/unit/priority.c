@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks, heavy tasks, and that nobody starves (W2, W3, W7, W8 of worker.h): on virtual time, every
+/* Ranks, heavy tasks, and that nobody starves (W2, W3, W7, W8 of order.h): on virtual time, every
  * turn is one message that takes so long, and ticks come as they come in a program. */
 #include "rig.h"
 
@@ -242,7 +242,7 @@ JZX_TEST(a_normal_task_runs_beside_high_ones_that_are_always_ready, "E6") {
     set_rank("abc", JZX__HIGH);
     be_greedy("abc");
     ready("abc");
-    jzx__worker_requeue(rig_worker(), rig_task('w'));
+    jzx__order_requeue(&rig_worker()->order, rig_task('w'));
     JZX_EXPECT(time_until('w', 10 * JZX__FENCE_NS) <= bound_ns(4));
     rig_close();
 }
@@ -303,7 +303,7 @@ JZX_TEST(a_woken_task_runs_beside_spawned_ones_that_never_end) {
     load_open(1, TURN_NS);
     load.spawns = "stuv";
     rig_spawn("s");
-    jzx__worker_requeue(rig_worker(), rig_task('w'));
+    jzx__order_requeue(&rig_worker()->order, rig_task('w'));
     JZX_EXPECT(time_until('w', 10 * JZX__FENCE_NS) <= JZX__PASSED_NS + 4 * TURN_NS);
     rig_close();
 }
@@ -475,9 +475,9 @@ JZX_TEST(the_time_between_two_steps_is_nobodys_share, "E6") {
     load.cost_ns['z' - 'a'] = 12000;
     ready(low);
     ready("z");
-    for (uint32_t i = 0; i < 1000 && !rig_worker()->in_spell; i++)
+    for (uint32_t i = 0; i < 1000 && !rig_worker()->order.in_spell; i++)
         rig_run(1);
-    JZX_EXPECT(rig_worker()->in_spell);
+    JZX_EXPECT(rig_worker()->order.in_spell);
     jzx__clock_advance(&rig.sched.clock, 1000000000);
     jzx__worker_resume(rig_worker());
     for (uint32_t i = 0; i < RIG_TASK_COUNT; i++)
@@ -622,7 +622,7 @@ static void run_h(uint64_t cost_ns) {
 
 JZX_TEST(long_messages_in_a_row_make_a_task_heavy_and_a_short_one_makes_it_light, "E6") {
     load_open(2, 1000);
-    rig_worker()->tick_every = 1; /* each message is measured */
+    rig_worker()->meter.tick_every = 1; /* each message is measured */
     struct jzx__task *h = rig_task('h');
     for (uint32_t i = 0; i < JZX__HEAVY; i++) {
         JZX_EXPECT(!jzx__task_is_heavy(h));
@@ -641,7 +641,7 @@ JZX_TEST(long_messages_in_a_row_make_a_task_heavy_and_a_short_one_makes_it_light
 
 JZX_TEST(a_short_message_between_long_ones_keeps_a_task_light) {
     load_open(2, 1000);
-    rig_worker()->tick_every = 1;
+    rig_worker()->meter.tick_every = 1;
     for (uint32_t i = 0; i < 20; i++) {
         run_h(10 * JZX__HEAVY_NS);
         run_h(JZX__LIGHT_NS - 1);
@@ -659,7 +659,7 @@ JZX_TEST(one_worker_has_no_heavy_tasks) {
 }
 
 static void send_across(struct jzx__task *task) {
-    rig_worker()->crossed_in_tick += 10 * JZX__HEAVY_NS / (2 * JZX__CROSS_NS);
+    rig_worker()->meter.crossed_in_tick += 10 * JZX__HEAVY_NS / (2 * JZX__CROSS_NS);
     take_time(task, 10 * JZX__HEAVY_NS);
 }
 
@@ -673,14 +673,14 @@ JZX_TEST(a_task_that_is_slow_because_it_sends_to_other_workers_is_not_heavy) {
 }
 
 static void send_one_across(struct jzx__task *task) {
-    rig_worker()->crossed_in_tick++;
+    rig_worker()->meter.crossed_in_tick++;
     take_time(task, load.cost_ns['h' - 'a']);
 }
 
 /* Or it would stay apart from those it talks to: heavy tasks are not gathered. */
 JZX_TEST(a_task_that_sends_across_in_every_message_does_not_stay_heavy, "E6") {
     load_open(2, 1000);
-    rig_worker()->tick_every = 1;
+    rig_worker()->meter.tick_every = 1;
     rig.on_turn = send_one_across;
     for (uint32_t i = 0; i < JZX__HEAVY; i++)
         run_h(10 * JZX__HEAVY_NS); /* the machine held it up */
@@ -710,7 +710,7 @@ JZX_TEST(heavy_tasks_get_an_eighth_of_the_time_beside_light_ones, "E6") {
     be_greedy("abcdhij");
     ready("hij");
     for (const char *name = "abcd"; *name != '\0'; name++)
-        jzx__worker_requeue(rig_worker(), rig_task(*name));
+        jzx__order_requeue(&rig_worker()->order, rig_task(*name));
     while (rig.turns < 3900)
         rig_run(1);
     uint64_t light = 0;

@@ -77,7 +77,7 @@ static inline bool rig_turn(struct jzx__worker *me, struct jzx__task *task, void
 }
 
 static inline enum jzx__pass_result rig_run_ready(struct jzx__worker *me, uint32_t turns_max) {
-    return jzx__worker_pass(me, turns_max, rig_turn, &rig);
+    return jzx__worker_pass(me, turns_max, jzx__order_choose, rig_turn, &rig);
 }
 
 static inline void rig_free_slot(struct jzx__worker *me, struct jzx__task *task) {
@@ -198,7 +198,7 @@ static inline void rig_begin_turn(void) {
 /* So much time passes, and a tick comes. */
 static inline void rig_tick(uint64_t after_ns) {
     jzx__clock_advance(&rig.sched.clock, after_ns);
-    jzx__worker_tick(rig_worker());
+    jzx__meter_tick(rig_worker());
 }
 
 #endif

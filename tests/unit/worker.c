@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which task a worker runs next (W1-W5 of worker.h) and when a turn or a pass ends, on a manual
+/* Which task a worker runs next (W1-W5 of order.h) and when a turn or a pass ends, on a manual
  * clock. */
 #include "child.h"
 #include "rig.h"
@@ -24,7 +24,7 @@ JZX_TEST(woken_tasks_run_oldest_first) {
 JZX_TEST(a_woken_task_goes_behind_those_that_wait_unless_the_next_slot_is_free) {
     rig_open();
     rig_wake("ab"); /* b is next, a waits */
-    jzx__worker_requeue(rig_worker(), rig_task('x'));
+    jzx__order_requeue(&rig_worker()->order, rig_task('x'));
     rig_wake("c");
     assert_string_equal(rig_run(1), "b");
     rig_wake("d"); /* the slot is free again */
@@ -57,7 +57,7 @@ JZX_TEST(a_task_that_is_taken_out_of_its_queue_does_not_run_and_the_others_do) {
 
 static void requeue_three_times(struct jzx__task *task) {
     if (rig.turns <= 6)
-        jzx__worker_requeue(rig_worker(), task);
+        jzx__order_requeue(&rig_worker()->order, task);
 }
 
 JZX_TEST(tasks_that_requeue_themselves_take_turns) {
@@ -91,7 +91,7 @@ static void a_and_b_wake_each_other(struct jzx__task *task) {
     else if (rig_name(task) == 'b')
         rig_wake("a");
     else
-        jzx__worker_requeue(rig_worker(), task);
+        jzx__order_requeue(&rig_worker()->order, task);
 }
 
 /* The longest stretch of a trace without this name. */
@@ -151,7 +151,7 @@ static void each_wakes_the_next_of_three(struct jzx__task *task) {
     case 'a': rig_wake("b"); break;
     case 'b': rig_wake("c"); break;
     case 'c': rig_wake("a"); break;
-    default: jzx__worker_requeue(rig_worker(), task);
+    default: jzx__order_requeue(&rig_worker()->order, task);
     }
 }
 
@@ -371,7 +371,7 @@ static void tick_on(struct jzx__task *task) {
         return;
     memset(over, 0, sizeof over);
     for (uint32_t i = 0; i < 3 && ticking.after_ns[i] != 0; i++) {
-        rig_worker()->tick_every = ticking.tick_every;
+        rig_worker()->meter.tick_every = ticking.tick_every;
         rig_tick(ticking.after_ns[i]);
         over[i] = rig_turn_is_over() ? 'x' : '.';
     }
@@ -424,7 +424,7 @@ JZX_TEST(a_turn_is_over_by_time_only_if_others_wait) {
         if (who == SPAWNED)
             rig_spawn("s");
         else if (who == WOKEN)
-            jzx__worker_requeue(rig_worker(), rig_task('w'));
+            jzx__order_requeue(&rig_worker()->order, rig_task('w'));
         else if (who == INJECTED)
             rig_inject("i");
         assert_string_equal(rig_run(1), "a");
@@ -443,7 +443,7 @@ JZX_TEST(each_turn_has_a_time_of_its_own) {
         rig_spawn("s");
         for (int turn = 0; turn < 5; turn++) {
             rig_wake("a");
-            rig_worker()->next_left = 2; /* whatever the ticks say: it is a's turn */
+            rig_worker()->order.next_left = 2; /* whatever the ticks say: it is a's turn */
             assert_string_equal(rig_run(1), "a");
             assert_string_equal(over, ".");
         }
@@ -657,6 +657,28 @@ JZX_TEST(a_pass_is_cut_short_when_the_loop_is_stopped) {
     rig_close();
 }
 
+/* Tasks that were woken, in the order of their names. */
+static struct jzx__task *choose_by_name(struct jzx__order *order) {
+    for (char name = 'a'; name <= 'z'; name++) {
+        struct jzx__task *task = rig_task(name);
+        if (jzx__task_is_scheduled(task)) {
+            jzx__order_unqueue(order, task);
+            return task;
+        }
+    }
+    return NULL;
+}
+
+JZX_TEST(a_pass_runs_what_its_chooser_chooses) {
+    rig_open();
+    rig_wake("dbca");
+    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 2, choose_by_name, rig_turn, &rig), JZX__PASS_RAN);
+    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 9, choose_by_name, rig_turn, &rig), JZX__PASS_RAN);
+    assert_string_equal(rig.trace, "abcd");
+    JZX_EXPECT_EQ(jzx__order_depth(&rig_worker()->order), 0);
+    rig_close();
+}
+
 /* The third turn never comes back to this thread. */
 static bool lose_the_third(struct jzx__worker *me, struct jzx__task *task, void *ctx) {
     uint32_t *turns = ctx;
@@ -669,7 +691,8 @@ JZX_TEST(turns_of_a_pass_that_was_lost_are_counted, "E8") {
     uint32_t turns = 0;
     rig_open();
     rig_wake("bcdefa");
-    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 100, lose_the_third, &turns), JZX__PASS_LOST);
+    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 100, jzx__order_choose, lose_the_third, &turns),
+                  JZX__PASS_LOST);
     JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.turns), 0); /* it is not ours any more */
     JZX_EXPECT_EQ(jzx__counter_get(&jzx__sched_foreign(&rig.sched)->counters.turns), 1);
     rig_run(2); /* by the next thread */
@@ -678,7 +701,8 @@ JZX_TEST(turns_of_a_pass_that_was_lost_are_counted, "E8") {
     turns = 0;
     rig_open();
     rig_wake("bcdefa");
-    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 100, lose_the_third, &turns), JZX__PASS_LOST);
+    JZX_EXPECT_EQ(jzx__worker_pass(rig_worker(), 100, jzx__order_choose, lose_the_third, &turns),
+                  JZX__PASS_LOST);
     jzx__worker_flush(rig_worker()); /* the run ends before there is another pass */
     JZX_EXPECT_EQ(jzx__counter_get(&rig_worker()->counters.turns), 2);
     rig_close();

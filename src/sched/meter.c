@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The tick: what it measures, and what it decides by that. */
+#include "sched/meter.h"
+
+#include "sched/balance.h"
+#include "sched/sched.h"
+
+void jzx__meter_init(struct jzx__meter *meter) {
+    meter->tick_every = 1;
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&meter->tick_left, 1u);
+}
+
+/* ---- measuring ---- */
+
+void jzx__meter_measure_next(struct jzx__worker *me) {
+    /* relaxed, both: see the fields */
+    jzx__atomic_store_relaxed(&me->tick_at_ns, jzx__clock_now(&me->sched->clock));
+    jzx__atomic_store_relaxed(&me->meter.tick_left, 1u);
+    me->meter.probe_left += me->meter.probe_left == 0;
+    me->meter.is_measured = true; /* not a sample of the others */
+}
+
+void jzx__meter_measure_turn(struct jzx__worker *me) {
+    jzx__meter_measure_next(me);
+    me->meter.tick_ramp = 1;
+}
+
+static void probe(struct jzx__worker *me, uint32_t messages) {
+    if (me->sched->worker_count > 1)
+        me->meter.probe_left = messages;
+}
+
+/* Aims at one tick per JZX__TICK_NS: halves or doubles the number of messages between two. After a
+ * long one that nobody is known for the next messages are measured singly, to see whose they were;
+ * now and then some in any case. */
+static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
+    if (elapsed_ns > 2 * JZX__TICK_NS ||
+        elapsed_ns > me->meter.tick_every * (uint64_t)JZX__HEAVY_NS) {
+        uint64_t wanted = me->meter.tick_every * (uint64_t)JZX__TICK_NS / elapsed_ns;
+        me->meter.tick_every = wanted == 0 ? 1 : (uint32_t)wanted;
+        probe(me, JZX__PROBE_MSGS);
+    } else if (elapsed_ns < JZX__TICK_NS / 2 && me->meter.tick_every < JZX__TICK_MSGS_MAX) {
+        me->meter.tick_every *= 2;
+    }
+    if (me->meter.sample_left-- == 0) {
+        me->meter.sample_left = JZX__SAMPLE_TICKS;
+        if (me->meter.probe_left == 0)
+            probe(me, JZX__SAMPLE_MSGS);
+    }
+}
+
+/* W7. The time may be the system's, which had something else to do. */
+static uint64_t share_after_heavy(uint64_t turn_ns) {
+    uint64_t share = JZX__HEAVY_SHARE * turn_ns;
+    return share < JZX__HEAVY_WAIT_NS ? share : JZX__HEAVY_WAIT_NS;
+}
+
+/* What the message that just ended says about its task, if the tick measured it alone. */
+static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
+    uint64_t crossing = me->meter.crossed_in_tick * (uint64_t)JZX__CROSS_NS +
+                        me->meter.wakes_in_tick * (uint64_t)JZX__WAKE_NS;
+    uint64_t most = elapsed > crossing ? elapsed - crossing : 0;
+    uint64_t own = elapsed > 2 * crossing ? elapsed - 2 * crossing : 0;
+    if (most < JZX__LIGHT_NS) {
+        task->heat = 0; /* also if it crosses in every message, or it would be heavy for ever */
+    } else if (own > JZX__HEAVY_NS && task->heat < JZX__HEAVY) {
+        task->heat++;
+        task->stays = 0; /* it was moved as one of the light ones */
+        me->meter.probe_left += me->meter.probe_left == 0; /* its next message decides */
+    }
+    bool heavy = jzx__task_is_heavy(task);
+    if (heavy)
+        me->balance.window.heavy_ns += elapsed;
+    if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
+        return; /* it has a queue of its own */
+    if (heavy)
+        me->order.heavy_after_ns = now + share_after_heavy(now - me->meter.turn_began_ns);
+    jzx__task_set_rest(task, heavy ? JZX__ASIDE : JZX__IDLE);
+}
+
+/* ---- deciding ---- */
+
+/* W4. The first tick of a turn does not know when the turn began, unless every message ticks: it
+ * then counts from now, so that a turn of many short messages gets a little more than its time. */
+static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, bool every_message) {
+    if (!(me->budget.flags & JZX__TURN_TICKED))
+        me->meter.turn_began_ns = every_message ? now - elapsed : now;
+    me->budget.flags |= JZX__TURN_TICKED;
+    if (now - me->meter.turn_began_ns >= JZX__TURN_NS && jzx__worker_others_wait(me))
+        jzx__worker_end_turn(me);
+}
+
+/* W4 */
+static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
+    if (me->meter.pass_ns >= JZX__PASS_NS || now >= me->due_ns)
+        return true;
+    for (uint32_t bits = me->sched->pass_enders; bits != 0; bits &= bits - 1) {
+        if (!jzx__source_is_empty(&me->sources[__builtin_ctz(bits)]))
+            return true;
+    }
+    return false;
+}
+
+/* What a tick does about every JZX__TICK_NS, however often it comes. */
+static void decide(struct jzx__worker *me, uint64_t now) {
+    uint64_t elapsed = now - me->meter.decided_at_ns;
+    me->meter.decided_at_ns = now;
+    me->meter.pass_ns += elapsed;
+    if (pass_is_over(me, now)) {
+        jzx__worker_end_turn(me); /* W4: it may have a hundred long messages before it */
+        jzx__worker_end_pass(me);
+    }
+    jzx__order_inspect(&me->order, elapsed);
+    /* relaxed: a gauge */
+    jzx__atomic_store_relaxed(&me->ready_depth, jzx__order_depth(&me->order));
+    if (me->sched->worker_count > 1)
+        jzx__balance_tick(me, now);
+}
+
+/* Until the next tick: tick_every, or on the ramp up to it 1, 2, 4 and so on. */
+static uint32_t messages_to_tick(struct jzx__worker *me) {
+    uint32_t messages = me->meter.tick_ramp;
+    if (messages == 0 || messages >= me->meter.tick_every) {
+        me->meter.tick_ramp = 0;
+        return me->meter.tick_every;
+    }
+    me->meter.tick_ramp *= 2;
+    return messages;
+}
+
+void jzx__meter_tick(struct jzx__worker *me) {
+    uint64_t now = jzx__clock_now(&me->sched->clock);
+    uint64_t elapsed = now - jzx__worker_last_tick(me);
+    bool measured = me->meter.is_measured;
+    bool single = me->meter.tick_every == 1 || measured;
+    struct jzx__task *task = jzx__worker_current(me);
+    /* relaxed: the watchdog looks at it now and then */
+    jzx__atomic_store_relaxed(&me->tick_at_ns, now);
+    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
+        jzx__crew_stall_is_over(me, task, elapsed, single);
+    watch_turn(me, now, elapsed, single);
+    me->meter.probe_left -= me->meter.probe_left != 0;
+    if (single && task != NULL && me->sched->worker_count > 1)
+        weigh(me, task, now, elapsed);
+    /* Few messages say little about the number between ticks. */
+    if (!measured && me->meter.tick_ramp == 0)
+        adapt_tick(me, elapsed);
+    me->meter.is_measured = me->meter.probe_left != 0 || jzx__task_is_heavy(task);
+    /* relaxed: see the field */
+    jzx__atomic_store_relaxed(&me->meter.tick_left,
+                              me->meter.is_measured ? 1u : messages_to_tick(me));
+    if (!measured || now - me->meter.decided_at_ns >= JZX__TICK_NS)
+        decide(me, now);
+    me->meter.crossed_in_tick = 0;
+    me->meter.wakes_in_tick = 0;
+}

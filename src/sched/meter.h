@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The meter: how a worker measures time without looking at the clock for every message. A **tick**
+ * comes after so many messages that it is about every JZX__TICK_NS. It looks at the clock, weighs
+ * the messages since the last one, and makes all decisions: the rules of sched/order.h that need
+ * time, and the balance between workers. */
+#ifndef JZX_SCHED_METER_H
+#define JZX_SCHED_METER_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct jzx__worker;
+
+#define JZX__TICK_NS 10000u
+#define JZX__TICK_MSGS_MAX 1024u
+#define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
+#define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
+#define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
+#define JZX__WAKE_NS 5000u    /* what waking one costs */
+#define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
+#define JZX__PROBE_MSGS 64u   /* messages that are measured singly after a long tick */
+#define JZX__SAMPLE_TICKS 16u /* ticks between two samples of */
+#define JZX__SAMPLE_MSGS 16u  /* messages that are measured singly in any case */
+
+struct jzx__meter {
+    _Atomic uint32_t tick_left; /* messages until the next tick; the watchdog may shorten it, and
+                                 * its store may be lost: it looks again */
+    uint32_t tick_every;        /* messages between two ticks; adapts to JZX__TICK_NS */
+    uint32_t tick_ramp;   /* W8: messages to the next tick but one in a new turn; 0: tick_every */
+    uint32_t probe_left;  /* messages still to be measured singly */
+    uint32_t sample_left; /* ticks until the next sample */
+    uint32_t crossed_in_tick; /* sends to other workers since the last tick */
+    uint32_t wakes_in_tick;   /* workers woken since then */
+    bool is_measured;         /* the next tick comes one message after the last */
+    uint64_t decided_at_ns;   /* last tick that looked at the queues and at other workers */
+    uint64_t pass_ns;         /* how long the pass has run, as far as ticks know */
+    uint64_t turn_asked_ns;   /* when jzx_turn_spent was asked first in this turn */
+    uint64_t turn_began_ns;   /* as far as its ticks know */
+};
+
+/* In zeroed memory. */
+void jzx__meter_init(struct jzx__meter *meter);
+
+/* The next message is measured alone, from now on. */
+void jzx__meter_measure_next(struct jzx__worker *me);
+
+/* The same, and the ticks of its turn come as if nothing were known of it. */
+void jzx__meter_measure_turn(struct jzx__worker *me);
+
+/* The tick: looks at the clock, decides W1-W4, W7, W8 and the balance between workers. */
+JZX_COLD void jzx__meter_tick(struct jzx__worker *me);
+
+#endif
