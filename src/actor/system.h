@@ -23,10 +23,10 @@ struct jzx__timers {
     uint64_t set_at; /* jzx__timer_set_at */
 };
 
-/* The work sources that the layers above the scheduler add (sched/source.h). */
+/* The feeds that the layers above the scheduler add (sched/feed.h). */
 enum {
-    JZX__SOURCE_CALLS = JZX__SOURCE_OWN_COUNT, /* functions to call on worker 0's thread */
-    JZX__SOURCE_TIMER_MAIL                     /* timers that other threads have set or cancelled */
+    JZX__FEED_CALLS = JZX__FEED_OWN_COUNT, /* functions to call on worker 0's thread */
+    JZX__FEED_TIMER_MAIL                   /* timers that other threads have set or cancelled */
 };
 
 /* What the actor layer keeps per worker. */

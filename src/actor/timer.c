@@ -292,7 +292,7 @@ static jzx_err launch_there(struct jzx_loop *loop, struct jzx__worker *me, struc
     /* release: pairs with the acquire of a cancel */
     jzx__atomic_store_release(&timer->state, state_in(timer, JZX__TIMER_TRANSIT));
     if (owner != NULL) {
-        jzx__worker_bring(owner, JZX__SOURCE_TIMER_MAIL, (void *)timer);
+        jzx__worker_bring(owner, JZX__FEED_TIMER_MAIL, (void *)timer);
     } else if (!push(me, actor, timer)) {
         drop_spare(loop, me, timer);
         return jzx__mailbox_gone(loop);
@@ -591,9 +591,9 @@ static struct jzx__timer *timer_of_mail(struct jzx__mpsc_node *node) {
 
 void jzx__timers_take_mail(struct jzx__worker *me, uint32_t max) {
     (void)max;
-    if (jzx__source_is_empty(&me->sources[JZX__SOURCE_TIMER_MAIL]))
+    if (jzx__feed_is_empty(&me->feeds[JZX__FEED_TIMER_MAIL]))
         return;
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_TIMER_MAIL));
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__FEED_TIMER_MAIL));
     while (node != NULL) {
         struct jzx__timer *timer = timer_of_mail(node);
         struct jzx__actor *actor = actor_of(jzx__loop_of(me), timer);
@@ -605,7 +605,7 @@ void jzx__timers_take_mail(struct jzx__worker *me, uint32_t max) {
     }
 }
 
-const struct jzx__source_ops jzx__timer_mail = {.take = jzx__timers_take_mail, .ends_pass = true};
+const struct jzx__feed_ops jzx__timer_mail = {.take = jzx__timers_take_mail, .ends_pass = true};
 
 /* Takes some that are due off the wheel, and has the lines fetched that firing and handling them
  * will touch: of a million timers hardly one is in the cache. Up to a waiter, which may cancel
@@ -661,7 +661,7 @@ void jzx__timers_run(struct jzx__worker *me) {
 
 static void post(struct jzx__worker *home, struct jzx__timer *timer) {
     struct jzx__actor_worker *worker = JZX_CONTAINER_OF(home, struct jzx__actor_worker, worker);
-    jzx__mpsc_push(jzx__worker_queue(home, JZX__SOURCE_TIMER_MAIL), &timer->mail);
+    jzx__mpsc_push(jzx__worker_queue(home, JZX__FEED_TIMER_MAIL), &timer->mail);
     /* relaxed: a count. The record is not ours any more */
     if (jzx__atomic_add_relaxed(&worker->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
         jzx__parker_wake(&home->parker);

@@ -380,9 +380,9 @@ void jzx__timers_run(struct jzx__worker *me);
 /* When there is something to do. */
 uint64_t jzx__timers_next(struct jzx__worker *me);
 
-/* Only the mail, and all of it: JZX__SOURCE_TIMER_MAIL. */
+/* Only the mail, and all of it: JZX__FEED_TIMER_MAIL. */
 void jzx__timers_take_mail(struct jzx__worker *me, uint32_t max);
-extern const struct jzx__source_ops jzx__timer_mail;
+extern const struct jzx__feed_ops jzx__timer_mail;
 
 /* ---- deadlines of waits ---- */
 

@@ -38,7 +38,7 @@ jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
     if (call != NULL) {
         call->fn = fn;
         call->ctx = ctx;
-        jzx__worker_bring(loop->sched.workers[0], JZX__SOURCE_CALLS, &call->node);
+        jzx__worker_bring(loop->sched.workers[0], JZX__FEED_CALLS, &call->node);
     }
     jzx__visit_end(&visit);
     return call == NULL ? JZX_ERR_NO_MEMORY : JZX_OK;
@@ -48,7 +48,7 @@ jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
 static void take_calls(struct jzx__worker *me, uint32_t max) {
     (void)max;
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_CALLS));
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__FEED_CALLS));
     while (node != NULL) {
         struct call call = *JZX_CONTAINER_OF(node, struct call, node);
         jzx__slab_free(&me->slab, CALL_CLASS, node);
@@ -58,7 +58,7 @@ static void take_calls(struct jzx__worker *me, uint32_t max) {
     }
 }
 
-static const struct jzx__source_ops calls_ops = {.take = take_calls, .keeps_run = true};
+static const struct jzx__feed_ops calls_ops = {.take = take_calls, .keeps_run = true};
 
 /* ---- create ---- */
 
@@ -79,7 +79,7 @@ static const struct jzx__task_ops actor_ops = {
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
-    .sources = {[JZX__SOURCE_CALLS] = &calls_ops, [JZX__SOURCE_TIMER_MAIL] = &jzx__timer_mail},
+    .feeds = {[JZX__FEED_CALLS] = &calls_ops, [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail},
 };
 
 static void wake_all(struct jzx__clock_user *user) {

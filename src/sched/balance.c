@@ -434,7 +434,7 @@ bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *
 static bool move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
     if (task->bound != JZX__FREE || jzx__task_is_heavy(task))
         return false;
-    if (!jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__SOURCE_INJECT)))
+    if (!jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__FEED_INJECT)))
         return false;
     if (jzx__parker_wake(&to->parker))
         me->balance.window.wakes++;

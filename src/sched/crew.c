@@ -98,7 +98,7 @@ static void become_spare(struct jzx__thread *thread) {
 
 void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t at_ns) {
     seat->returned_at_ns = at_ns; /* published by the push */
-    jzx__worker_bring(worker, JZX__SOURCE_RETURNS, &seat->returned);
+    jzx__worker_bring(worker, JZX__FEED_RETURNS, &seat->returned);
 }
 
 void jzx__crew_relieve(struct jzx__seat *seat) {

@@ -106,7 +106,7 @@ static bool spin(struct jzx__worker *me) {
 
 static bool nobody_brought(const struct jzx__worker *me) {
     for (uint32_t i = 0; i < me->sched->source_count; i++) {
-        if (!jzx__source_is_empty_seq_cst(&me->sources[i]))
+        if (!jzx__feed_is_empty_seq_cst(&me->feeds[i]))
             return false;
     }
     return true;

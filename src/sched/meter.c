@@ -96,7 +96,7 @@ static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
     if (me->meter.pass_ns >= JZX__PASS_NS || now >= me->due_ns)
         return true;
     for (uint32_t bits = me->sched->pass_enders; bits != 0; bits &= bits - 1) {
-        if (!jzx__source_is_empty(&me->sources[__builtin_ctz(bits)]))
+        if (!jzx__feed_is_empty(&me->feeds[__builtin_ctz(bits)]))
             return true;
     }
     return false;

@@ -51,7 +51,7 @@ JZX_INLINE enum jzx__pass_result jzx__worker_pass(struct jzx__worker *me, uint32
             return jzx__worker_pass_lost(sched);
         /* relaxed: a hint; who runs passes looks again */
         if (JZX_UNLIKELY(--me->turns_left == 0 ||
-                         !jzx__source_is_empty(&me->sources[JZX__SOURCE_INJECT]) ||
+                         !jzx__feed_is_empty(&me->feeds[JZX__FEED_INJECT]) ||
                          jzx__sched_is_leaving(sched)))
             break;
     }

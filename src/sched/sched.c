@@ -51,9 +51,9 @@ static bool init_workers(struct jzx__sched *sched) {
 }
 
 static void note_sources(struct jzx__sched *sched, const struct jzx__task_ops *ops) {
-    uint32_t i = JZX__SOURCE_OWN_COUNT;
-    for (; i < JZX__SOURCE_MAX && ops->sources[i] != NULL; i++)
-        sched->pass_enders |= (uint32_t)ops->sources[i]->ends_pass << i;
+    uint32_t i = JZX__FEED_OWN_COUNT;
+    for (; i < JZX__FEED_MAX && ops->feeds[i] != NULL; i++)
+        sched->pass_enders |= (uint32_t)ops->feeds[i]->ends_pass << i;
     sched->source_count = i;
 }
 
@@ -152,11 +152,11 @@ uint64_t jzx__sched_live(const struct jzx__sched *sched) {
     return born - died;
 }
 
-/* True if a source of worker 0 has something that keeps the run going. */
+/* True if a feed of worker 0 has something that keeps the run going. */
 static bool has_to_take(const struct jzx__sched *sched) {
-    const struct jzx__source *sources = sched->workers[0]->sources;
+    const struct jzx__feed *feeds = sched->workers[0]->feeds;
     for (uint32_t i = 0; i < sched->source_count; i++) {
-        if (sources[i].ops->keeps_run && !jzx__source_is_empty_seq_cst(&sources[i]))
+        if (feeds[i].ops->keeps_run && !jzx__feed_is_empty_seq_cst(&feeds[i]))
             return true;
     }
     return false;
@@ -215,7 +215,7 @@ void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task) {
     }
     struct jzx__worker *worker = any_worker(sched, task);
     bool handed = jzx__task_hand_over(task, jzx__worker_word(worker),
-                                      jzx__worker_queue(worker, JZX__SOURCE_INJECT));
+                                      jzx__worker_queue(worker, JZX__FEED_INJECT));
     JZX_ASSERT(handed); /* it is held */
     jzx__parker_wake(&worker->parker);
 }

@@ -20,16 +20,16 @@ static void take_returns(struct jzx__worker *me, uint32_t max) {
     jzx__worker_drain_returns(me);
 }
 
-static const struct jzx__source_ops inject_ops = {.take = jzx__worker_drain_inject};
-static const struct jzx__source_ops returns_ops = {.take = take_returns};
+static const struct jzx__feed_ops inject_ops = {.take = jzx__worker_drain_inject};
+static const struct jzx__feed_ops returns_ops = {.take = take_returns};
 
 static void init_sources(struct jzx__worker *worker, const struct jzx__task_ops *ops) {
-    for (uint32_t i = 0; i < JZX__SOURCE_MAX; i++) {
+    for (uint32_t i = 0; i < JZX__FEED_MAX; i++) {
         jzx__mpsc_init(jzx__worker_queue(worker, i));
-        worker->sources[i].ops = ops->sources[i];
+        worker->feeds[i].ops = ops->feeds[i];
     }
-    worker->sources[JZX__SOURCE_INJECT].ops = &inject_ops;
-    worker->sources[JZX__SOURCE_RETURNS].ops = &returns_ops;
+    worker->feeds[JZX__FEED_INJECT].ops = &inject_ops;
+    worker->feeds[JZX__FEED_RETURNS].ops = &returns_ops;
 }
 
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index) {
@@ -72,7 +72,7 @@ void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me) {
     /* relaxed: the push that got the token made the last owner store visible, and I3 holds it */
     uintptr_t word = jzx__atomic_load_relaxed(&task->owner);
     struct jzx__worker *owner = (struct jzx__worker *)(word & ~JZX__OWNER_FLAGS);
-    if (jzx__worker_bring(owner, JZX__SOURCE_INJECT, &task->injected) && me != NULL) {
+    if (jzx__worker_bring(owner, JZX__FEED_INJECT, &task->injected) && me != NULL) {
         me->balance.window.wakes++;
         me->meter.wakes_in_tick++;
     }
@@ -100,7 +100,7 @@ static void handle_entry(struct jzx__worker *me, struct jzx__task *task) {
 }
 
 void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
-    struct jzx__mpsc *inject = jzx__worker_queue(me, JZX__SOURCE_INJECT);
+    struct jzx__mpsc *inject = jzx__worker_queue(me, JZX__FEED_INJECT);
     JZX_ASSERT_OWNER(me);
     for (uint32_t n = 0; n < max; n++) {
         if (me->inject_rest == NULL) {
@@ -122,7 +122,7 @@ static bool is_for_the_caller(const struct jzx__worker *me, const struct jzx__se
 }
 
 void jzx__worker_drain_returns(struct jzx__worker *me) {
-    struct jzx__mpsc *returns = jzx__worker_queue(me, JZX__SOURCE_RETURNS);
+    struct jzx__mpsc *returns = jzx__worker_queue(me, JZX__FEED_RETURNS);
     JZX_ASSERT_OWNER(me);
     if (jzx__mpsc_is_empty(returns))
         return;
@@ -146,18 +146,18 @@ void jzx__worker_drain_returns(struct jzx__worker *me) {
 
 static void take_in(struct jzx__worker *me, uint32_t first, uint32_t end, uint32_t max) {
     for (uint32_t i = first; i < end; i++) {
-        if (JZX_UNLIKELY(!jzx__source_is_empty(&me->sources[i])))
-            me->sources[i].ops->take(me, max);
+        if (JZX_UNLIKELY(!jzx__feed_is_empty(&me->feeds[i])))
+            me->feeds[i].ops->take(me, max);
     }
 }
 
 void jzx__worker_take_in_own(struct jzx__worker *me, uint32_t max) {
     jzx__worker_drain_inject(me, max); /* also what it has left over from the last time */
-    take_in(me, JZX__SOURCE_INJECT + 1, JZX__SOURCE_OWN_COUNT, max);
+    take_in(me, JZX__FEED_INJECT + 1, JZX__FEED_OWN_COUNT, max);
 }
 
 void jzx__worker_take_in_above(struct jzx__worker *me, uint32_t max) {
-    take_in(me, JZX__SOURCE_OWN_COUNT, me->sched->source_count, max);
+    take_in(me, JZX__FEED_OWN_COUNT, me->sched->source_count, max);
 }
 
 /* ---- running ---- */
@@ -170,7 +170,7 @@ bool jzx__worker_has_untaken(const struct jzx__worker *me) {
     if (me->inject_rest != NULL)
         return true;
     for (uint32_t i = 0; i < me->sched->source_count; i++) {
-        if (!jzx__source_is_empty(&me->sources[i]))
+        if (!jzx__feed_is_empty(&me->feeds[i]))
             return true;
     }
     return false;

@@ -8,8 +8,8 @@
  *   K1  only the thread in the worker's seat touches the worker, inside a bracket, except for the
  *       fields marked as written by others.
  *   K2  a task is run by its owner alone, and in at most one turn at a time.
- *   K3  a worker sleeps only after it has said so and then found nothing: in its sources
- *       (sched/source.h), the global queue, and every deque that it may take from; and sleeps no
+ *   K3  a worker sleeps only after it has said so and then found nothing: in its feeds
+ *       (sched/feed.h), the global queue, and every deque that it may take from; and sleeps no
  *       longer than until its next timer.
  *   K4  who makes work visible looks afterwards for a worker that looks around, and that will see
  *       it, or for a sleeper; of the two sides in K3 and K4 one sees the other.
@@ -33,10 +33,10 @@
 #include "base/slab.h"
 #include "observe/counters.h"
 #include "sched/balance.h"
+#include "sched/feed.h"
 #include "sched/meter.h"
 #include "sched/order.h"
 #include "sched/seat.h"
-#include "sched/source.h"
 #include "sched/task.h"
 
 #include <stdbool.h>
@@ -101,8 +101,8 @@ struct jzx__task_ops {
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
     size_t worker_size; /* of what the layer keeps per worker; begins with a struct jzx__worker */
     const struct jzx__fault_ops *faults; /* base/fault.h */
-    /* The sources of the layer, by their numbers: from JZX__SOURCE_OWN_COUNT on, without a gap. */
-    const struct jzx__source_ops *sources[JZX__SOURCE_MAX];
+    /* The feeds of the layer, by their numbers: from JZX__FEED_OWN_COUNT on, without a gap. */
+    const struct jzx__feed_ops *feeds[JZX__FEED_MAX];
 };
 
 /* The last nodes that a worker pushed in a row onto one inbox that nobody took meanwhile. */
@@ -132,7 +132,7 @@ struct jzx__worker {
     struct jzx__meter meter;        /* its first fields, on this line */
     struct jzx__slab slab;
     uint64_t due_ns; /* when run_timers must be called; JZX_NEVER: there are none */
-    struct jzx__mpsc_node *inject_rest; /* taken from the inject source, not yet handled */
+    struct jzx__mpsc_node *inject_rest; /* taken from the inject feed, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint32_t index;
     struct jzx__seen seen;
@@ -147,10 +147,10 @@ struct jzx__worker {
     struct jzx__counters counters;
 
     /* Written by other threads. Whoever brings something pushes it and then looks at the parker:
-     * on one line with the first sources. */
+     * on one line with the first feeds. */
     _Alignas(2 * JZX_CACHE_LINE) struct jzx__parker parker;
-    struct jzx__source sources[JZX__SOURCE_MAX]; /* sched->source_count are in use */
-    _Atomic(struct jzx__worker *) robbed_by;     /* the last thief: a hint for the tick */
+    struct jzx__feed feeds[JZX__FEED_MAX];   /* sched->source_count are in use */
+    _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
     uint64_t reported_ns; /* the tick after which a stall was reported; written by the watchdog */
     struct jzx__stall reported;    /* that stall, unless it was handed over; likewise */
     _Atomic uint32_t report_state; /* who may use both, see watchdog.c. Decides */
@@ -262,15 +262,15 @@ jzx__worker_trail(struct jzx__worker *me, struct jzx__task *task, const struct j
     return hint;
 }
 
-static inline struct jzx__mpsc *jzx__worker_queue(struct jzx__worker *worker, uint32_t source) {
-    return &worker->sources[source].queue;
+static inline struct jzx__mpsc *jzx__worker_queue(struct jzx__worker *worker, uint32_t feed) {
+    return &worker->feeds[feed].queue;
 }
 
-/* Brings something to a worker by one of its sources, and wakes the worker if it sleeps (K4): true
+/* Brings something to a worker by one of its feeds, and wakes the worker if it sleeps (K4): true
  * then. Any thread. */
-static inline bool jzx__worker_bring(struct jzx__worker *worker, uint32_t source,
+static inline bool jzx__worker_bring(struct jzx__worker *worker, uint32_t feed,
                                      struct jzx__mpsc_node *what) {
-    jzx__mpsc_push(jzx__worker_queue(worker, source), what);
+    jzx__mpsc_push(jzx__worker_queue(worker, feed), what);
     return jzx__parker_wake(&worker->parker);
 }
 
@@ -282,8 +282,7 @@ JZX_COLD void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me);
 
 /* True if a task is ready that is not the one that runs. */
 static inline bool jzx__worker_others_wait(const struct jzx__worker *me) {
-    return jzx__order_others_wait(&me->order) ||
-           !jzx__source_is_empty(&me->sources[JZX__SOURCE_INJECT]);
+    return jzx__order_others_wait(&me->order) || !jzx__feed_is_empty(&me->feeds[JZX__FEED_INJECT]);
 }
 
 /* True if something waits that others have brought. */
@@ -292,8 +291,8 @@ bool jzx__worker_has_untaken(const struct jzx__worker *me);
 /* True if a task is ready, or something that others have brought waits. */
 bool jzx__worker_has_work(const struct jzx__worker *me);
 
-/* Takes in what others have brought, at most max from each source: from the scheduler's own
- * sources, and from those of the layer above. */
+/* Takes in what others have brought, at most max from each feed: from the scheduler's own
+ * feeds, and from those of the layer above. */
 void jzx__worker_take_in_own(struct jzx__worker *me, uint32_t max);
 void jzx__worker_take_in_above(struct jzx__worker *me, uint32_t max);
 

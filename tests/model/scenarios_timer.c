@@ -198,7 +198,7 @@ static void move_actor(void) {
     struct jzx__worker *to = s.loop.sched.workers[1];
     sit(0);
     MODEL_ASSERT(jzx__task_hand_over(&s.actor->task, jzx__worker_word(to),
-                                     jzx__worker_queue(to, JZX__SOURCE_INJECT)));
+                                     jzx__worker_queue(to, JZX__FEED_INJECT)));
     run_turns(sit(1));
     MODEL_ASSERT(jzx__worker_owns(to, &s.actor->task));
 }
@@ -425,7 +425,7 @@ static void set_up_lost_and_begun(void) {
 }
 
 static void leave_turn(void) {
-    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__SOURCE_RETURNS),
+    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__FEED_RETURNS),
                      &s.lost_seat.returned);
 }
 
@@ -452,9 +452,9 @@ static void restart_and_return(void) {
 /* As jzx__actor_take_back. */
 static void take_back_0(void) {
     struct jzx__worker *me = sit(0);
-    if (jzx__mpsc_is_empty(jzx__worker_queue(me, JZX__SOURCE_RETURNS)))
+    if (jzx__mpsc_is_empty(jzx__worker_queue(me, JZX__FEED_RETURNS)))
         return;
-    MODEL_ASSERT(jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_RETURNS)) ==
+    MODEL_ASSERT(jzx__mpsc_take_all(jzx__worker_queue(me, JZX__FEED_RETURNS)) ==
                  &s.lost_seat.returned);
     s.actor->task.place = JZX__RUNNING;
     jzx__mailbox_file_deferred(me, s.actor, &s.turn);

@@ -254,7 +254,7 @@ static void set_up_moved(void) {
     struct jzx__worker *to = s.loop.sched.workers[0];
     sit(1);
     MODEL_ASSERT(jzx__task_hand_over(&s.actors[B]->task, jzx__worker_word(to),
-                                     jzx__worker_queue(to, JZX__SOURCE_INJECT)));
+                                     jzx__worker_queue(to, JZX__FEED_INJECT)));
     jzx__worker_drain_inject(sit(0), UINT32_MAX);
 }
 
@@ -269,7 +269,7 @@ static void set_up_linked_again(void) {
     task->place = JZX__RUNNING;
     jzx__mailbox_take_in(s.loop.sched.workers[1], s.actors[B]);
     MODEL_ASSERT(
-        jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__SOURCE_INJECT)));
+        jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__FEED_INJECT)));
     jzx__worker_drain_inject(sit(0), UINT32_MAX);
     link_other(A);
 }
@@ -384,7 +384,7 @@ static void demonitor_lost(void) {
     jzx__seat_of_thread = &s.lost_seat;
     struct jzx__turn *turn = (void *)s.lost_seat.turn_room;
     s.taken_back[A] = jzx_demonitor(&turn->ctx, s.ref);
-    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__SOURCE_RETURNS),
+    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__FEED_RETURNS),
                      &s.lost_seat.returned);
 }
 
@@ -393,15 +393,15 @@ static void link_lost(void) {
     struct jzx__turn *turn = (void *)s.lost_seat.turn_room;
     s.asked[A] = jzx_link(&turn->ctx, s.ids[B]);
     MODEL_ASSERT(s.asked[A] == JZX_OK || s.asked[A] == JZX_ERR_NO_SUCH_ACTOR);
-    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__SOURCE_RETURNS),
+    (jzx__mpsc_push)(jzx__worker_queue(s.loop.sched.workers[0], JZX__FEED_RETURNS),
                      &s.lost_seat.returned);
 }
 
 static void take_back_0(void) {
     struct jzx__worker *me = sit(0);
-    if (jzx__mpsc_is_empty(jzx__worker_queue(me, JZX__SOURCE_RETURNS)))
+    if (jzx__mpsc_is_empty(jzx__worker_queue(me, JZX__FEED_RETURNS)))
         return;
-    MODEL_ASSERT(jzx__mpsc_take_all(jzx__worker_queue(me, JZX__SOURCE_RETURNS)) ==
+    MODEL_ASSERT(jzx__mpsc_take_all(jzx__worker_queue(me, JZX__FEED_RETURNS)) ==
                  &s.lost_seat.returned);
     s.actors[A]->task.place = JZX__RUNNING;
     jzx__worker_requeue_any(me, &s.actors[A]->task);

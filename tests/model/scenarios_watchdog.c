@@ -79,8 +79,7 @@ static void set_up_returned(void) {
     seat->returned_at_ns = 100;
     jzx__atomic_store_relaxed(&seat->task, &workers.tasks[1]);
     jzx__atomic_store_relaxed(&seat->tag, 1u);
-    jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[0], JZX__SOURCE_RETURNS),
-                   &seat->returned);
+    jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[0], JZX__FEED_RETURNS), &seat->returned);
     jzx__crew_sit(seat, workers.sched.workers[0], true);
     stalls = (struct told){.count = 1, .tags = 1};
 }
@@ -156,7 +155,7 @@ static void end_run(void) {
 static void wake_up(void) {
     struct jzx__worker *me = workers.sched.workers[0];
     jzx__seat_of_thread = &workers.threads[0].seat;
-    jzx__mpsc_push(jzx__worker_queue(me, JZX__SOURCE_INJECT), &workers.tasks[0].injected);
+    jzx__mpsc_push(jzx__worker_queue(me, JZX__FEED_INJECT), &workers.tasks[0].injected);
     jzx__worker_idle(me);
 }
 

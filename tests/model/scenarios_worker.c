@@ -156,24 +156,24 @@ static void drive_1(void) {
 
 static void bear(void) {
     jzx__worker_count_spawned(workers.sched.workers[0], false);
-    jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[1], JZX__SOURCE_INJECT),
+    jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[1], JZX__FEED_INJECT),
                    &workers.tasks[0].injected);
 }
 
 static void let_die(void) {
-    if (jzx__mpsc_take_all(jzx__worker_queue(workers.sched.workers[1], JZX__SOURCE_INJECT)) != NULL)
+    if (jzx__mpsc_take_all(jzx__worker_queue(workers.sched.workers[1], JZX__FEED_INJECT)) != NULL)
         jzx__worker_count_exited(workers.sched.workers[1], false);
 }
 
 /* A daemon comes and goes, which keeps no run going, and hides nobody who does. */
 static void bear_daemon(void) {
     jzx__worker_count_spawned(workers.sched.workers[0], true);
-    jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[1], JZX__SOURCE_INJECT),
+    jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[1], JZX__FEED_INJECT),
                    &workers.tasks[0].injected);
 }
 
 static void let_daemon_die(void) {
-    if (jzx__mpsc_take_all(jzx__worker_queue(workers.sched.workers[1], JZX__SOURCE_INJECT)) != NULL)
+    if (jzx__mpsc_take_all(jzx__worker_queue(workers.sched.workers[1], JZX__FEED_INJECT)) != NULL)
         jzx__worker_count_exited(workers.sched.workers[1], true);
 }
 
@@ -185,8 +185,7 @@ static void count_live(void) {
 
 static void check_ran_once(void) {
     MODEL_ASSERT(workers.ran[0] == 1);
-    MODEL_ASSERT(
-        jzx__mpsc_is_empty(jzx__worker_queue(workers.sched.workers[0], JZX__SOURCE_INJECT)));
+    MODEL_ASSERT(jzx__mpsc_is_empty(jzx__worker_queue(workers.sched.workers[0], JZX__FEED_INJECT)));
 }
 
 static void check_submitted(void) {

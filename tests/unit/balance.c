@@ -27,7 +27,7 @@ static void balance_open(void) {
 
 /* Worker 1 has none of these, so that they may be freed with the rig. */
 static void balance_close(void) {
-    jzx__mpsc_take_all(jzx__worker_queue(other(), JZX__SOURCE_INJECT));
+    jzx__mpsc_take_all(jzx__worker_queue(other(), JZX__FEED_INJECT));
     rig_close();
 }
 

@@ -87,8 +87,8 @@ static inline void rig_free_slot(struct jzx__worker *me, struct jzx__task *task)
         rig.on_freed(task);
 }
 
-/* The source of the layer above. */
-#define RIG_SOURCE JZX__SOURCE_OWN_COUNT
+/* The feed of the layer above. */
+#define RIG_SOURCE JZX__FEED_OWN_COUNT
 
 static inline void rig_take(struct jzx__worker *me, uint32_t max) {
     JZX_EXPECT(me == rig_worker() && max != 0);
@@ -97,7 +97,7 @@ static inline void rig_take(struct jzx__worker *me, uint32_t max) {
         rig.brought++;
 }
 
-static const struct jzx__source_ops rig_source_ops = {.take = rig_take, .keeps_run = true};
+static const struct jzx__feed_ops rig_source_ops = {.take = rig_take, .keeps_run = true};
 
 static inline void rig_poll(struct jzx__worker *me) {
     JZX_EXPECT(me == rig_worker());
@@ -112,7 +112,7 @@ static inline void rig_open_with(uint32_t workers) {
                                              .free_slot = rig_free_slot,
                                              .poll = rig_poll,
                                              .worker_size = sizeof(struct jzx__worker),
-                                             .sources = {[RIG_SOURCE] = &rig_source_ops}};
+                                             .feeds = {[RIG_SOURCE] = &rig_source_ops}};
     jzx_config config =
         JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
                    .max_actors_per_tick = 1024, .max_async_drain = 256, .workers = workers,

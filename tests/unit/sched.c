@@ -7,12 +7,12 @@
 
 JZX_TEST(a_scheduler_is_set_up_from_its_configuration) {
     static struct jzx__sched sched;
-    static const struct jzx__source_ops urgent = {.take = rig_take, .ends_pass = true};
+    static const struct jzx__feed_ops urgent = {.take = rig_take, .ends_pass = true};
     static const struct jzx__task_ops ops = {
         .run_ready = rig_run_ready,
         .free_slot = rig_free_slot,
         .worker_size = sizeof(struct jzx__worker),
-        .sources = {[RIG_SOURCE] = &rig_source_ops, [RIG_SOURCE + 1] = &urgent}};
+        .feeds = {[RIG_SOURCE] = &rig_source_ops, [RIG_SOURCE + 1] = &urgent}};
     jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 3,
                                    .max_actors_per_tick = 5, .max_async_drain = 7, .workers = 3,
                                    .local_queue_size = 16, .thread_name = "rig");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sources of a loop's workers; those of a worker alone are in worker_inject.c. */
+/* The feeds of a loop's workers; those of a worker alone are in worker_inject.c. */
 #include "actor/system.h"
 
 #include "jzx_test.h"
@@ -8,7 +8,7 @@ JZX_TEST(a_loop_for_which_a_source_has_something_is_alive_and_has_something_to_d
     jzx_config config = JZX_CONFIG(.workers = 2);
     jzx_loop *loop = jzx_loop_create(&config);
     assert_non_null(loop);
-    JZX_EXPECT_EQ(loop->sched.source_count, JZX__SOURCE_TIMER_MAIL + 1);
+    JZX_EXPECT_EQ(loop->sched.source_count, JZX__FEED_TIMER_MAIL + 1);
     for (uint32_t i = 0; i < 2 * loop->sched.source_count; i++) {
         struct jzx__mpsc_node node;
         struct jzx__worker *worker = loop->sched.workers[i % 2];
