@@ -43,11 +43,11 @@ declared() {
     macro_calls JZX_TEST $(for suite in unit api stress sim fuzz; do
         files "tests/$suite" '*.c'
     done) | awk -F '\t' '{
-        split($1, path, "/")
-        sub(/\.c$/, "", path[3])
+        parts = split($1, path, "/")
+        sub(/\.c$/, "", path[parts])
         n = split($2, argument, ",")
         for (i = 2; i <= n; i++)
-            print argument[i] "\t" path[2] "." path[3] "." argument[1] "\tT"
+            print argument[i] "\t" path[2] "." path[parts] "." argument[1] "\tT"
     }'
     macro_calls JZX_BENCH_SHOWS $(files bench '*.c') | awk -F '\t' '{
         n = split($2, argument, ",")

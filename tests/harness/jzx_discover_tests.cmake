@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# From a test file to ctest tests. The names come from the program itself (--list) after each build,
+# From test files to ctest tests. The names come from the program itself (--list) after each build,
 # so that whatever the compiler saw is registered, and only that. The second half of this file is
 # the script that the build then runs.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
-    set(jzx_test_timeout_s 120)
     set(jzx_test_environment "")
     if(JZX_SANITIZE)
-        set(jzx_test_timeout_s 300)
         # The sanitizers' own fault handlers stay in place of CMocka's: they print a stack.
         set(faults handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2)
         set(jzx_test_environment
@@ -19,21 +17,15 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 
     set(jzx_discover_script ${CMAKE_CURRENT_LIST_FILE})
 
-    # jzx_add_test_file(path/to/<suite>/<file>.c): the program test_<suite>_<file> and its tests,
+    # jzx_add_test_program(target suite source...): a program whose tests are
     # <suite>.<file>.<name>.
-    function(jzx_add_test_file path)
-        get_filename_component(file ${path} NAME_WE)
-        get_filename_component(folder ${path} DIRECTORY)
-        get_filename_component(suite ${folder} NAME)
-        set(target test_${suite}_${file})
+    function(jzx_add_test_program target suite)
         set(tests_file ${CMAKE_CURRENT_BINARY_DIR}/${target}.cmake)
-        set(environment "${jzx_test_environment}")
-        if(file MATCHES "^contain") # about handlers of our own, before the sanitizers'
-            string(REGEX REPLACE "(handle_[a-z]+)=2" "\\1=1" environment "${environment}")
-        endif()
 
-        add_executable(${target} ${path})
+        add_executable(${target} ${ARGN})
         jzx_compile_settings(${target})
+        target_compile_definitions(${target} PRIVATE JZX_TEST_SUITE="${suite}")
+        target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${suite})
         target_link_libraries(${target} PRIVATE jzx_test_harness)
         if(suite STREQUAL "unit" OR suite STREQUAL "stress")
             target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -43,11 +35,12 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
         endif()
 
         add_custom_command(TARGET ${target} POST_BUILD VERBATIM
-            COMMENT "Listing the tests of ${suite}/${file}"
+            COMMENT "Listing the tests of ${target}"
             BYPRODUCTS ${tests_file}
             COMMAND ${CMAKE_COMMAND}
-                -D program=$<TARGET_FILE:${target}> -D prefix=${suite}.${file} -D label=${suite}
-                -D timeout=${jzx_test_timeout_s} -D "environment=${environment}"
+                -D program=$<TARGET_FILE:${target}> -D suite=${suite}
+                -D nm=${CMAKE_NM} -D "objects=$<TARGET_OBJECTS:${target}>"
+                -D timeout=${jzx_hang_after_s} -D "environment=${jzx_test_environment}"
                 -D output=${tests_file}
                 -P ${jzx_discover_script})
 
@@ -56,10 +49,36 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
         set(include_file ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
         file(WRITE ${include_file}
             "if(EXISTS \"${tests_file}\")\n  include(\"${tests_file}\")\nelse()\n"
-            "  add_test(${suite}.${file}.NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+            "  add_test(${suite}.${target}.NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
         set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include_file})
     endfunction()
+
+    # jzx_add_test_suite(suite): the program test_<suite> of all files of the folder, and a program
+    # test_<suite>_<file> for each file of its folder alone/.
+    function(jzx_add_test_suite suite)
+        file(GLOB together CONFIGURE_DEPENDS ${suite}/*.c)
+        file(GLOB alone CONFIGURE_DEPENDS ${suite}/alone/*.c)
+        if(together)
+            jzx_add_test_program(test_${suite} ${suite} ${together})
+        endif()
+        foreach(path IN LISTS alone)
+            get_filename_component(file ${path} NAME_WE)
+            jzx_add_test_program(test_${suite}_${file} ${suite} ${path})
+        endforeach()
+    endfunction()
     return()
+endif()
+
+# Whatever a file defines for the whole program changes what the other files of it test.
+list(LENGTH objects count)
+if(count GREATER 1)
+    execute_process(COMMAND ${nm} -A -g --defined-only ${objects}
+        OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCH "([^/\n]+)\\.o:[0-9a-f]* [TDBRC] ([^\n]+)" symbol "${symbols}")
+    if(symbol)
+        message(FATAL_ERROR "${suite}/${CMAKE_MATCH_1} defines ${CMAKE_MATCH_2} for all files of "
+            "test_${suite}: make it static, or move the file to ${suite}/alone")
+    endif()
 endif()
 
 execute_process(COMMAND ${program} --list OUTPUT_VARIABLE names RESULT_VARIABLE result)
@@ -69,11 +88,18 @@ endif()
 string(STRIP "${names}" names)
 string(REPLACE "\n" ";" names "${names}")
 
+# In these files the handlers of the library come before those of the sanitizers.
+string(REGEX REPLACE "(handle_[a-z]+)=2" "\\1=1" contain_environment "${environment}")
+
 set(script "")
 foreach(name IN LISTS names)
+    set(test_environment "${environment}")
+    if(name MATCHES "^contain")
+        set(test_environment "${contain_environment}")
+    endif()
     string(APPEND script
-        "add_test([==[${prefix}.${name}]==] [==[${program}]==] ${name})\n"
-        "set_tests_properties([==[${prefix}.${name}]==] PROPERTIES\n"
-        "  LABELS ${label} TIMEOUT ${timeout} ENVIRONMENT [==[${environment}]==])\n")
+        "add_test([==[${suite}.${name}]==] [==[${program}]==] ${name})\n"
+        "set_tests_properties([==[${suite}.${name}]==] PROPERTIES\n"
+        "  LABELS ${suite} TIMEOUT ${timeout} ENVIRONMENT [==[${test_environment}]==])\n")
 endforeach()
 file(WRITE ${output} "${script}")

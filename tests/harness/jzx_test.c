@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main function of every test program. `prog NAME` runs one test under CMocka, `prog` all of
- * them, `prog --list` prints their names for ctest. The ids of a test that passed are appended to
- * the file named by JZX_SHOWN_FILE.
+ * The main function of every test program. `prog FILE.NAME` runs one test under CMocka, `prog FILE`
+ * those of a file, `prog NAME` those of that name, `prog` all of them; `prog --list` prints their
+ * names for ctest. The ids of a test that passed are appended to the file named by JZX_SHOWN_FILE.
  */
 #include "jzx_test.h"
 
@@ -97,7 +97,7 @@ static void run_body_and_end_checks(void **state) {
     failures = expect_failures;
     pthread_mutex_unlock(&expect_lock);
     if (failures > 0)
-        fail_msg("%u expectation(s) did not hold in %s (%s:%d)", failures, test->name, test->file,
+        fail_msg("%u expectation(s) did not hold in %s (%s:%d)", failures, test->name, test->path,
                  test->line);
 }
 
@@ -147,6 +147,27 @@ static bool run_one(struct jzx_test *test) {
     return true;
 }
 
+/* The name of the test's file without its folder and ".c"; its length is *length. */
+static const char *file_of(const struct jzx_test *test, int *length) {
+    const char *slash = strrchr(test->path, '/');
+    const char *name = slash != NULL ? slash + 1 : test->path;
+
+    *length = (int)strcspn(name, ".");
+    return name;
+}
+
+static bool is_wanted(const struct jzx_test *test, const char *wanted) {
+    int length;
+    const char *file = file_of(test, &length);
+    const char *rest = wanted + length;
+
+    if (strcmp(wanted, test->name) == 0)
+        return true;
+    if (strncmp(wanted, file, (size_t)length) != 0)
+        return false;
+    return *rest == '\0' || (*rest == '.' && strcmp(rest + 1, test->name) == 0);
+}
+
 int main(int argc, char **argv) {
     const char *wanted = argc > 1 ? argv[1] : NULL;
     bool list = wanted && strcmp(wanted, "--list") == 0;
@@ -155,8 +176,11 @@ int main(int argc, char **argv) {
 
     for (struct jzx_test *test = first_test; test; test = test->next) {
         if (list) {
-            printf("%s\n", test->name);
-        } else if (!wanted || strcmp(wanted, test->name) == 0) {
+            int length;
+            const char *file = file_of(test, &length);
+
+            printf("%.*s.%s\n", length, file, test->name);
+        } else if (!wanted || is_wanted(test, wanted)) {
             found = true;
             passed = run_one(test) && passed;
         }

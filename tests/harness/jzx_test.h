@@ -22,11 +22,17 @@
 
 #include <cmocka.h>
 
+/* The build says which. */
+#ifndef JZX_TEST_SUITE
+#define JZX_TEST_SUITE "none"
+#endif
+
 struct jzx_test {
     const char *name;
     void (*body)(void);
     const char *const *ids; /* ends with NULL */
-    const char *file;
+    const char *suite;
+    const char *path; /* of its file */
     int line;
     struct jzx_test *next;
 };
@@ -44,7 +50,8 @@ void jzx_test_register(struct jzx_test *test);
             .name = #test_name,                                                                    \
             .body = jzx_test_body_##test_name,                                                     \
             .ids = ids,                                                                            \
-            .file = __FILE__,                                                                      \
+            .suite = JZX_TEST_SUITE,                                                               \
+            .path = __FILE__,                                                                      \
             .line = __LINE__,                                                                      \
         };                                                                                         \
         jzx_test_register(&test);                                                                  \
