@@ -5,14 +5,13 @@
 
 . "$(dirname "$0")/common.sh"
 
-id='SPDX-License-Identifier: MIT'
-verdict "$(
-    for file in $(c_files include src tests bench examples tools) $(text_files); do
-        case $file in
-        *.c | *.h | *.cpp | *.map) expected="/* $id */" ;;
-        *) expected="# $id" ;;
-        esac
-        first=$(sed -n '1{/^#!/!p;};2{x;/^#!/{x;p;};x;};1{h;};2q' "$file")
-        [ "$first" = "$expected" ] || echo "$file:1: does not begin with $expected"
-    done
-)"
+# shellcheck disable=SC2046 # our file names have no spaces
+verdict "$(awk -v id='SPDX-License-Identifier: MIT' '
+    function expected(file) { return file ~ /\.(c|h|cpp|map)$/ ? "/* " id " */" : "# " id }
+
+    FNR == 1 { line = /^#!/ ? 2 : 1 }
+    FNR == line && $0 == expected(FILENAME) { good[FILENAME] = 1 }
+    END {
+        for (i = 1; i < ARGC; i++)
+            if (!(ARGV[i] in good)) print ARGV[i] ":1: does not begin with " expected(ARGV[i])
+    }' $(c_files include src tests bench examples tools) $(text_files))"
