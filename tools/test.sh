@@ -4,10 +4,20 @@
 # `./jzx test`: the same tests in several builds ("legs"), one after the other. A leg that fails
 # does not keep the next from running; the sums at the end say what became of all of them.
 
+# Limits are in seconds of CPU time, which a busy machine stretches little. All of a run that builds
+# from nothing has to fit into its budget: tests that became slow show here, and so does a suite
+# that outgrew the two CPUs and six minutes it was made for. A slow machine sets JZX_TEST_BUDGET.
+process_cpu_s=120
+fast_budget_cpu_s=600
+usual_budget_cpu_s=1100
+slowest_count=10
+
 pattern=
 passed=0
 failed=0
 summary=
+legs=
+note=
 
 # count LEG PASSED FAILED TEXT
 count() {
@@ -35,11 +45,13 @@ check() {
 # run_ctest LEG CTEST-ARGS...: one line per test, then ctest's own closing lines.
 run_ctest() {
     leg=$1 results=$root/build/$1.tests.log
+    legs="$legs $leg"
     shift
     started=$(date +%s)
     # shellcheck disable=SC2086 # launcher is a list of words
     {
         status=0
+        [ "${JZX_STRESS:-}" = long ] || ulimit -t $process_cpu_s
         $launcher ctest --test-dir "$root/build/$leg" -j "$jobs" --output-on-failure "$@" ||
             status=$?
         echo "ctest ended with $status"
@@ -50,11 +62,36 @@ run_ctest() {
         bad=${closing% *} all=${closing#* } seconds=$(($(date +%s) - started))
         # Whatever else made ctest unhappy must not look like success.
         [ "$bad" -gt 0 ] || grep -q '^ctest ended with 0$' "$results" || bad=1
-        count "$leg" $((all - bad)) "$bad" "$all tests, $bad failed, $seconds s"
+        count "$leg" $((all - bad)) "$bad" "$all tests, $bad failed, $seconds s${note:+ ($note)}"
     elif grep -q '^ctest ended with 0$' "$results"; then
         skip "$leg" "no test here matches"
     else
         count "$leg" 0 1 "no test ran"
+    fi
+}
+
+# cpu_seconds: what all commands have used that this shell waited for, and the shell itself.
+cpu_seconds() {
+    times | tr 'ms' '  ' | awk '{ sum += ($1 + $3) * 60 + $2 + $4 } END { printf "%d\n", sum }'
+}
+
+# The tests that took longest by the clock, of all legs; a line of ctest ends with "12.34 sec".
+print_slowest() {
+    for leg in $legs; do
+        sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec$/\2 \1/p' \
+            "$root/build/$leg.tests.log" | awk -v leg="$leg" '{ print $1, leg, $2 }'
+    done | sort -rn | head -n "$slowest_count" | awk '
+        NR == 1 { print "slowest tests, in seconds by the clock:" }
+        { printf "  %7.2f  %-6s %s\n", $1, $2, $3 }'
+}
+
+# check_budget SECONDS: the run fails if it used more CPU time.
+check_budget() {
+    budget=${JZX_TEST_BUDGET:-$1} used=$(cpu_seconds)
+    if [ "$used" -le "$budget" ]; then
+        count budget 1 0 "$used of $budget s of CPU time"
+    else
+        count budget 0 1 "$used s of CPU time, but only $budget may be: see the slowest tests"
     fi
 }
 
@@ -72,6 +109,7 @@ without_start_lines() {
 run_leg() {
     leg=$1 preset=$2
     shift 2
+    rm -f "$root/build/$leg.tests.log"
     if build_preset "$preset" "$leg" "$@"; then
         # A pattern may name tests that exist in dev alone: house rules, packaging.
         no_tests=error
@@ -80,6 +118,19 @@ run_leg() {
     else
         count "$leg" 0 1 "does not build"
     fi
+}
+
+# A thread sanitizer has nothing to find where there is one thread: except for long runs, only those
+# tests run that started another in the dev build, and what is no JZX_TEST.
+run_tsan() {
+    if [ "${JZX_STRESS:-}" != long ]; then
+        note="those with threads"
+        JZX_ONLY_FILE=$threads
+        export JZX_ONLY_FILE
+    fi
+    run_leg tsan tsan
+    unset JZX_ONLY_FILE
+    note=
 }
 
 # --- the further legs of --all --------------------------------------------------------------------
@@ -188,18 +239,20 @@ cmd_test() {
     [ $scope != all ] || export JZX_STRESS=long
 
     # An id counts as shown by what passed in the dev build; that the other legs passed, too, is in
-    # the sums.
+    # the sums. The tests of the dev build also tell which of them started threads.
     shown=$root/build/shown.tsv
+    threads=$root/build/threads.txt
     mkdir -p "$root/build"
     : >"$shown"
-    JZX_SHOWN_FILE=$shown
-    export JZX_SHOWN_FILE
+    : >"$threads"
+    JZX_SHOWN_FILE=$shown JZX_THREADS_FILE=$threads
+    export JZX_SHOWN_FILE JZX_THREADS_FILE
     run_leg dev dev
-    unset JZX_SHOWN_FILE
+    unset JZX_SHOWN_FILE JZX_THREADS_FILE
 
     if [ $scope != fast ]; then
         run_leg asan asan
-        run_leg tsan tsan
+        run_tsan
     fi
     if [ $scope = all ]; then
         run_other_compiler_and_shared
@@ -208,6 +261,14 @@ cmd_test() {
         run_models
     fi
 
+    if [ -z "$pattern" ] && [ "${JZX_STRESS:-}" != long ]; then
+        case $scope in
+        fast) check_budget $fast_budget_cpu_s ;;
+        usual) check_budget $usual_budget_cpu_s ;;
+        esac
+    fi
+
+    print_slowest
     printf '\n%s\n' "$summary"
     echo "$passed passed, $failed failed"
     [ -n "$pattern" ] || sh "$root/tools/requirements.sh" report "$shown"

@@ -2,7 +2,8 @@
 /*
  * The main function of every test program. `prog FILE.NAME` runs one test under CMocka, `prog FILE`
  * those of a file, `prog NAME` those of that name, `prog` all of them; `prog --list` prints their
- * names for ctest. The ids of a test that passed are appended to the file named by JZX_SHOWN_FILE.
+ * names for ctest. The ids of a test that passed are appended to the file named by JZX_SHOWN_FILE,
+ * the name of a test that starts a thread to the one named by JZX_THREADS_FILE.
  */
 #include "jzx_test.h"
 
@@ -10,6 +11,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +20,20 @@
 enum {
     REPORTED_MAX = 16, /* a broken expectation inside a hot behaviour must not flood the log */
     END_CHECKS_MAX = 8,
-    SHOWN_LINE_MAX = 512,
+    LINE_MAX_BYTES = 512,
 };
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#elif defined(__has_feature)
+#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define IS_SANITIZED false
+#endif
 
 static struct jzx_test *first_test;
 static struct jzx_test **last_link = &first_test;
+static const struct jzx_test *running_test;
 
 static pthread_mutex_t expect_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned expect_failures; /* under expect_lock */
@@ -49,7 +60,7 @@ bool jzx_test_expect(bool held, const char *condition, const char *file, int lin
 
 bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_text,
                            const char *expected_text, const char *file, int line) {
-    char what[SHOWN_LINE_MAX];
+    char what[LINE_MAX_BYTES];
 
     if (actual == expected)
         return true;
@@ -67,7 +78,9 @@ void jzx_test_at_end(void (*check)(void)) {
 uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs) {
     const char *stress = getenv("JZX_STRESS");
 
-    return stress && strcmp(stress, "long") == 0 ? in_long_runs : usual;
+    if (stress && strcmp(stress, "long") == 0)
+        return in_long_runs;
+    return IS_SANITIZED && usual > 10 ? usual / 10 : usual;
 }
 
 /*
@@ -101,26 +114,62 @@ static void run_body_and_end_checks(void **state) {
                  test->line);
 }
 
-/* One write per line: test programs run side by side, and appends of this size do not mix. */
-static void append_shown_ids(const struct jzx_test *test) {
-    const char *path = getenv("JZX_SHOWN_FILE");
-    char line[SHOWN_LINE_MAX];
-    int fd;
+/* The name of the test's file without its folder and ".c"; its length is *length. */
+static const char *file_of(const struct jzx_test *test, int *length) {
+    const char *slash = strrchr(test->path, '/');
+    const char *name = slash != NULL ? slash + 1 : test->path;
 
-    if (!path || !*path)
-        return;
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    *length = (int)strcspn(name, ".");
+    return name;
+}
+
+/* One write per line: test programs run side by side, and appends of this size do not mix. */
+static void append_line(const char *path, const char *line) {
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line)) {
         perror(path);
         exit(EXIT_FAILURE);
     }
-    for (const char *const *id = test->ids; *id; id++) {
-        int length = snprintf(line, sizeof line, "%s\t%s\n", *id, test->name);
-
-        if (write(fd, line, (size_t)length) != length)
-            perror(path);
-    }
     close(fd);
+}
+
+static void append_shown_ids(const struct jzx_test *test) {
+    const char *path = getenv("JZX_SHOWN_FILE");
+    char line[LINE_MAX_BYTES];
+
+    if (!path || !*path)
+        return;
+    for (const char *const *id = test->ids; *id; id++) {
+        snprintf(line, sizeof line, "%s\t%s\n", *id, test->name);
+        append_line(path, line);
+    }
+}
+
+/*
+ * The linker leads every pthread_create of the program and of a static library here. So a test that
+ * has threads is known by having started one, and no list of such tests can be wrong.
+ */
+int real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                        void *ctx) __asm__("__real_pthread_create");
+int wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                        void *ctx) __asm__("__wrap_pthread_create");
+
+int wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                        void *ctx) {
+    static atomic_flag is_recorded = ATOMIC_FLAG_INIT;
+    const char *path = getenv("JZX_THREADS_FILE");
+    char line[LINE_MAX_BYTES];
+
+    if (path && *path && !atomic_flag_test_and_set(&is_recorded)) {
+        int length;
+        const char *file = file_of(running_test, &length);
+
+        snprintf(line, sizeof line, "%s.%.*s.%s\n", running_test->suite, length, file,
+                 running_test->name);
+        append_line(path, line);
+    }
+    return real_pthread_create(thread, attributes, body, ctx);
 }
 
 static void print_ids(const struct jzx_test *test) {
@@ -140,20 +189,12 @@ static bool run_one(struct jzx_test *test) {
         .initial_state = test,
     };
 
+    running_test = test;
     print_ids(test);
     if (_cmocka_run_group_tests(test->name, &unit, 1, NULL, NULL) != 0)
         return false;
     append_shown_ids(test);
     return true;
-}
-
-/* The name of the test's file without its folder and ".c"; its length is *length. */
-static const char *file_of(const struct jzx_test *test, int *length) {
-    const char *slash = strrchr(test->path, '/');
-    const char *name = slash != NULL ? slash + 1 : test->path;
-
-    *length = (int)strcspn(name, ".");
-    return name;
 }
 
 static bool is_wanted(const struct jzx_test *test, const char *wanted) {

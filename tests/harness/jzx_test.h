@@ -79,8 +79,8 @@ bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_
  * assert_* ended the body. */
 void jzx_test_at_end(void (*check)(void));
 
-/* How often a stress test repeats: `usual`, or `in_long_runs` under `./jzx test --all`, which sets
- * JZX_STRESS=long. */
+/* How often a stress test repeats: `usual`, a tenth of it under sanitizers, or `in_long_runs` under
+ * `./jzx test --all`, which sets JZX_STRESS=long. */
 uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs);
 
 #endif
