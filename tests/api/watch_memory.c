@@ -82,8 +82,9 @@ JZX_TEST(links_that_were_taken_back_leave_no_memory_behind, "E19", "C17", "X15")
 
 /* Each worker has its slabs, between which blocks may wander: a bound instead of a figure. */
 JZX_TEST(monitors_of_another_worker_leave_no_memory_behind, "E19", "C17", "X15") {
+    uint32_t rounds = (uint32_t)jzx_test_rounds(100000, 100000);
     for (int links = 0; links < 2; links++)
-        JZX_EXPECT(bytes_after(2, 100000, links ? 1 : 50, links != 0) < 2000000);
+        JZX_EXPECT(bytes_after(2, rounds, links ? 1 : 50, links != 0) < 2000000);
 }
 
 /* ---- holders that die ---- */
@@ -148,9 +149,10 @@ static uint64_t bytes_after_holders(uint32_t workers, uint32_t count, uint32_t m
 }
 
 JZX_TEST(holders_that_die_leave_nothing_at_their_target, "E19", "C17", "X15") {
+    uint32_t rounds = (uint32_t)jzx_test_rounds(10000, 10000);
     for (uint32_t mode = 0; mode < 3; mode++) {
         JZX_EXPECT(bytes_after_holders(1, 10000, mode) < bytes_after_holders(1, 100, mode) + SLACK);
-        JZX_EXPECT(bytes_after_holders(2, 10000, mode) < 2000000);
+        JZX_EXPECT(bytes_after_holders(2, rounds, mode) < 2000000);
     }
 }
 
@@ -217,13 +219,14 @@ static jzx_behavior_result watch_plain(jzx_context *ctx, const jzx_message *msg)
 }
 
 JZX_TEST(what_monitors_bring_along_for_plain_targets_is_given_back, "E19", "C17", "X15") {
-    struct plain plain = {.left = 20000};
+    uint32_t rounds = (uint32_t)jzx_test_rounds(20000, 20000);
+    struct plain plain = {.left = rounds};
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2));
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = watch_plain, .state = &plain,
                                                           .place = JZX_PLACE_WORKER(0)));
     fixture_send(loop, id, GO);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
-    JZX_EXPECT_EQ(plain.downs, 60000);
+    JZX_EXPECT_EQ(plain.downs, 3 * rounds);
     JZX_EXPECT(fixture_bytes() < 2000000);
     fixture_destroy(loop);
 }
