@@ -20,7 +20,8 @@
     X(JZX_ERR_MAX_ACTORS, -11, "as many are alive as the configuration allows")                    \
     X(JZX_ERR_BUSY, -12, "in use: the loop is being run, or the clock has a loop")                 \
     X(JZX_ERR_EXISTS, -13, "the name is taken")                                                    \
-    X(JZX_ERR_ESCALATED, -14, "the supervisor at the top has given up")
+    X(JZX_ERR_ESCALATED, -14, "the supervisor at the top has given up")                            \
+    X(JZX_ERR_FULL, -15, "full: as many are in use as there is room for")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -26,6 +26,7 @@ static const struct {
     {JZX_ERR_MAX_ACTORS, -11, "JZX_ERR_MAX_ACTORS"},
     {JZX_ERR_BUSY, -12, "JZX_ERR_BUSY"},
     {JZX_ERR_EXISTS, -13, "JZX_ERR_EXISTS"},
+    {JZX_ERR_FULL, -15, "JZX_ERR_FULL"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
