@@ -18,6 +18,7 @@
 #include "jzx/message.h"
 #include "jzx/name.h"
 #include "jzx/observe.h"
+#include "jzx/pool.h"
 #include "jzx/supervisor.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"

@@ -10,6 +10,7 @@
 #include "actor/timer_pool.h"
 #include "base/pace.h"
 #include "observe/observer.h"
+#include "pool/names.h"
 #include "sched/sched.h"
 #include "time/wheel.h"
 
@@ -57,7 +58,8 @@ struct jzx_loop {
     const struct jzx__part_ops *const *part_ops; /* jzx__part_table, by enum jzx__part */
     const struct jzx__kind_ops *const *kinds;    /* jzx__kinds, by enum jzx__kind */
     struct jzx__supers supers;
-    _Atomic uint32_t escalated; /* 1 when a supervisor at the top has given up */
+    struct jzx__pool_names pools; /* registered ones: loop/pools.c */
+    _Atomic uint32_t escalated;   /* 1 when a supervisor at the top has given up */
     uint32_t default_mailbox_cap;
     _Atomic uint64_t refs;     /* of monitors that were made without a worker */
     size_t default_heap_quota; /* 0: unlimited */

@@ -139,6 +139,7 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     for (uint32_t i = 0; i < filled.workers; i++)
         jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, filled.workers);
     loop->default_mailbox_cap = filled.default_mailbox_cap;
+    jzx__pool_names_init(&loop->pools);
     jzx__lock_init(&loop->supers.lock);
     for (uint32_t i = 0; i < JZX__SUPER_BUCKETS; i++)
         jzx__list_init(&loop->supers.buckets[i]);
@@ -421,6 +422,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx__contain_close(loop);
     jzx__table_deinit(&loop->table);
     jzx__lock_deinit(&loop->supers.lock);
+    jzx__pool_names_deinit(&loop->pools);
     deinit_timers(loop, loop->sched.worker_count);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
