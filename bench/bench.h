@@ -248,6 +248,9 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(name_lookup)                                                                                 \
     X(broadcast)                                                                                   \
     X(alloc)                                                                                       \
+    X(pool_get)                                                                                    \
+    X(pool_new)                                                                                    \
+    X(pool_shared)                                                                                 \
     X(timer_cancel)                                                                                \
     X(timer_fire)                                                                                  \
     X(timer_memory)                                                                                \
