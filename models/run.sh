@@ -159,6 +159,16 @@ run_small() {
     fails return -DM_ACTOR_LINK
     fails return -DM_READY_IF_PRIVATE
     ends return
+
+    holds home
+    holds home -DSTART -DNT=1
+    holds home -DSTUCK
+    holds home -DSTOP -DNT=2
+    fails home -DM_WISH_NO_LOOK -DSTART -DNT=1
+    for mutant in GIFT_KEEPS_WISH NO_WAKE LOOK_FIRST; do
+        fails home -DM_$mutant
+    done
+    fails home -DM_SPARES_ONLY -DSTUCK
 }
 
 run_large() {
@@ -181,6 +191,9 @@ run_large() {
     large chain -DINJECT
     large chain -DGLOBAL -DPRE=1
     large detach -DNC=3
+    large home -DNS=2
+    large home -DSTUCK -DNS=2 -DNT=4
+    large home -DSTOP -DNS=2
 }
 
 # run_one MODEL SWITCH...

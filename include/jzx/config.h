@@ -84,7 +84,8 @@ typedef enum jzx_contain {
 
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first
  * actor and after it ran its last: outside of the loop, so that jzx_current_kind is NONE. worker is
- * what the thread drives at first, JZX_NONE for a spare. */
+ * the one that the thread is the home of: it drives no other, and has it back when a behaviour that
+ * had lost it returns. JZX_NONE: a spare, which drives any worker meanwhile. */
 typedef void (*jzx_thread_hook)(void *ctx, uint32_t worker);
 
 typedef struct jzx_config {

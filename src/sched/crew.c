@@ -71,13 +71,14 @@ void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker) {
 
 void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
                     struct jzx__worker *worker) {
+    JZX_ASSERT(thread->home == NULL || thread->home == worker); /* C4 */
+    if (thread->home == worker && !JZX__MUTANT(gift_keeps_wish)) {
+        /* relaxed: under the lock (C5); the thread sees it with its worker */
+        jzx__atomic_store_relaxed(&worker->wanted_by, NULL);
+    }
     /* What is bound to the caller's thread waits while another drives worker 0. */
     jzx__crew_sit(&thread->seat, worker, thread == &sched->crew.main);
     jzx__parker_wake(&thread->parker);
-}
-
-static bool is_main(const struct jzx__thread *thread) {
-    return thread == &thread->sched->crew.main;
 }
 
 static struct jzx__thread *thread_of(struct jzx__seat *seat) {
@@ -88,8 +89,8 @@ static struct jzx__thread *thread_of(struct jzx__seat *seat) {
 
 static void become_spare(struct jzx__thread *thread) {
     struct jzx__crew *crew = &thread->sched->crew;
-    if (is_main(thread))
-        return; /* it waits for worker 0, and nothing else */
+    if (thread->home != NULL)
+        return; /* it waits for that, and nothing else (C4) */
     jzx__lock_acquire(&crew->lock);
     thread->next_spare = crew->spares;
     crew->spares = thread;
@@ -105,20 +106,37 @@ void jzx__crew_relieve(struct jzx__seat *seat) {
     become_spare(thread_of(seat));
 }
 
+/* A home thread that has no worker says that it waits for its own (C5). */
+static void ask_back(struct jzx__thread *thread, struct jzx__worker *home) {
+    struct jzx__crew *crew = &thread->sched->crew;
+    jzx__lock_acquire(&crew->lock);
+    /* relaxed: changes under the lock */
+    bool waits =
+        jzx__atomic_load_relaxed(&thread->seat.worker) == NULL || JZX__MUTANT(wish_without_look);
+    if (waits) {
+        /* seq_cst: pairs with the look of a driver that has announced to sleep; woken below */
+        jzx__atomic_store_seq_cst(&home->wanted_by, thread);
+    }
+    jzx__lock_release(&crew->lock);
+    if (!waits)
+        return;
+    /* relaxed: see the field; if it is lost, the next tick comes when it would have come */
+    jzx__atomic_store_relaxed(&home->meter.tick_left, 1u);
+    jzx__parker_wake(&home->parker);
+}
+
 /* Opens the bracket if the seat has a worker, else waits for one. NULL if the run ends. */
 static struct jzx__worker *await_worker(struct jzx__thread *thread) {
-    struct jzx__crew *crew = &thread->sched->crew;
+    if (thread->home != NULL)
+        ask_back(thread, thread->home);
     for (;;) {
         struct jzx__worker *worker = jzx__seat_enter(&thread->seat);
         /* acquire: pairs with the release in sit; what the giver knew of the worker is ours */
-        if (worker != NULL && jzx__atomic_load_acquire(&thread->seat.worker) == worker)
+        if (worker != NULL && jzx__atomic_load_acquire(&thread->seat.worker) == worker) {
+            JZX_ASSERT(thread->home == NULL || thread->home == worker); /* C4 */
             return worker;
-        jzx__seat_leave(&thread->seat, 0);
-        if (is_main(thread)) {
-            /* seq_cst: pairs with the look of who drives worker 0, which is woken below */
-            jzx__atomic_store_seq_cst(&crew->main_waits, 1u);
-            jzx__parker_wake(&thread->sched->workers[0]->parker);
         }
+        jzx__seat_leave(&thread->seat, 0);
         jzx__parker_announce(&thread->parker, JZX__SLEEPS_ON_FUTEX);
         /* seq_cst: pairs with the store in end_run; the threads are woken after it */
         if (jzx__atomic_load_seq_cst(&thread->sched->leave) != 0) {
@@ -132,20 +150,20 @@ static struct jzx__worker *await_worker(struct jzx__thread *thread) {
     }
 }
 
-/* Worker 0 goes back to the thread that called run, if that waits for it. */
+/* A worker goes back to its home thread, if that waits for it (C6). */
 static bool give_back(struct jzx__thread *thread, struct jzx__worker *me) {
     struct jzx__crew *crew = &me->sched->crew;
-    /* relaxed: a hint */
-    if (me->index != 0 || is_main(thread) || jzx__atomic_load_relaxed(&crew->main_waits) == 0)
+    if (!jzx__crew_is_wanted(me))
         return false;
     jzx__lock_acquire(&crew->lock);
     /* relaxed: under the lock nobody else takes the worker (C1) */
     bool mine = jzx__atomic_load_relaxed(&thread->seat.worker) == me;
     if (mine) {
-        /* relaxed, both: see above; main sees it with its worker */
-        jzx__atomic_store_relaxed(&crew->main_waits, 0u);
+        /* relaxed, both: see above */
+        struct jzx__thread *home = jzx__atomic_load_relaxed(&me->wanted_by);
         jzx__atomic_store_relaxed(&thread->seat.worker, NULL);
-        jzx__crew_give(me->sched, &crew->main, me);
+        JZX_ASSERT(thread->home == NULL && home != NULL); /* C4, C5 */
+        jzx__crew_give(me->sched, home, me);
     }
     jzx__lock_release(&crew->lock);
     return mine;
@@ -265,13 +283,14 @@ static struct jzx__thread *make_thread(struct jzx__sched *sched) {
     return thread;
 }
 
-struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t hook_worker) {
+struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t home_index) {
     struct jzx__crew *crew = &sched->crew;
     struct jzx__thread *thread = make_thread(sched);
     if (thread == NULL)
         return NULL;
     thread->number = crew->thread_count + 1;
-    thread->hook_worker = hook_worker;
+    thread->hook_worker = home_index;
+    thread->home = home_index == JZX_NONE ? NULL : sched->workers[home_index];
     if (pthread_create(&thread->handle, NULL, thread_main, thread) != 0) {
         thread->next = crew->retired;
         crew->retired = thread;
@@ -297,7 +316,7 @@ static void give_workers(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
     jzx__lock_acquire(&crew->lock);
     for (struct jzx__thread *thread = crew->threads; thread != NULL; thread = thread->next)
-        jzx__crew_give(sched, thread, sched->workers[thread->hook_worker]);
+        jzx__crew_give(sched, thread, thread->home);
     jzx__lock_release(&crew->lock);
 }
 
@@ -325,8 +344,9 @@ static void retire_threads(struct jzx__sched *sched) {
         jzx__atomic_store_relaxed(&thread->seat.worker, NULL);
     }
     for (uint32_t i = 0; i < sched->worker_count; i++) {
-        /* relaxed: nobody drives it */
+        /* relaxed, both: nobody drives it or waits for it */
         jzx__atomic_store_relaxed(&sched->workers[i]->seat, NULL);
+        jzx__atomic_store_relaxed(&sched->workers[i]->wanted_by, NULL);
     }
     crew->spares = NULL;
     crew->thread_count = 0;
@@ -416,6 +436,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
     struct jzx__thread *thread = &crew->main;
     thread->sched = sched;
+    thread->home = sched->workers[0];
     thread->handle = pthread_self();
     /* A pending stall signal must come while its handler is there. */
     sigset_t unblocked;
@@ -426,9 +447,8 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     pthread_sigmask(SIG_UNBLOCK, &unblocked, &blocked_before);
     pthread_sigmask(SIG_SETMASK, NULL, &crew->signals);
     jzx__crew_open(sched);
-    /* relaxed, both: no other thread yet */
+    /* relaxed: no other thread yet */
     jzx__atomic_store_relaxed(&sched->active, sched->worker_count);
-    jzx__atomic_store_relaxed(&crew->main_waits, 0u);
     if (!start(sched)) {
         /* relaxed: nobody is awake */
         jzx__atomic_store_relaxed(&sched->active, 0u);

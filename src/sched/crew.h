@@ -2,15 +2,25 @@
 /* The threads of a running loop: one per worker, spares, and a watchdog that gives the worker of a
  * turn that does not return to a spare.
  *
- * A thread sleeps as a spare until its seat gets a worker, drives it until it loses it or the run
- * ends, and is a spare again. The thread that called run is the first; it drives worker 0 and no
- * other, and gets it back when it returns.
+ * Every worker has a **home thread** for the time of a run: for worker 0 the thread that called
+ * run, for each other one a thread that the run starts. A home thread that has lost its worker
+ * waits for it, and gets it back when its turn has returned. All further threads are
+ * **substitutes**: a substitute sleeps as a spare until its seat gets a worker, drives that until
+ * it loses it, gives it back or the run ends, and is a spare again, for any worker.
  *
  * C1  a worker has at most one seat, a seat at most one worker; both change under the lock, except
  *     that the last step of a take (see seat.h) is the watchdog's alone.
- * C2  a thread whose turn outlived its worker is no spare before the worker has taken the turn
- *     back: the turn's record lives in its seat.
- * C3  every thread but the caller's ends before jzx_loop_run returns. */
+ * C2  a substitute whose turn outlived its worker is no spare before the worker has taken the turn
+ *     back: the turn's record lives in its seat. A home thread may have its worker back before:
+ *     then it takes its own turn back, before it begins another.
+ * C3  every thread but the caller's ends before jzx_loop_run returns.
+ * C4  a home thread drives its own worker and no other, and is never a spare.
+ * C5  worker.wanted_by is set under the lock, by the home thread while its seat has no worker, and
+ *     cleared with the gift. So a home thread gets its worker only while it waits (S2 of seat.h).
+ * C6  a worker that is wanted goes home as soon as nobody is in a turn on it: a substitute gives it
+ *     back at the end of its pass, which ends at the next tick; a substitute that is about to sleep
+ *     sees the wish or is woken; and the watchdog, if it takes the worker from a substitute, gives
+ *     it to the home thread, also when no spare is left. */
 #ifndef JZX_SCHED_CREW_H
 #define JZX_SCHED_CREW_H
 
@@ -34,6 +44,7 @@ struct jzx__thread {
     struct jzx__seat seat;
     struct jzx__parker parker; /* where it waits for a worker */
     struct jzx__sched *sched;
+    struct jzx__worker *home;       /* the worker that it is the home thread of; NULL: substitute */
     struct jzx__thread *next;       /* of all but the caller's */
     struct jzx__thread *next_spare; /* of those that wait */
     struct jzx__fault_guard *guard; /* NULL: no containment */
@@ -66,7 +77,6 @@ struct jzx__crew {
     uint32_t thread_count;       /* of threads */
 
     struct jzx__thread main;       /* of the thread that called run */
-    _Atomic uint32_t main_waits;   /* it has lost worker 0 and wants it back */
     struct jzx__parker watch;      /* where the watchdog sleeps while no turn runs */
     _Atomic uint32_t watch_sleeps; /* a hint for workers that wake up */
     pthread_t watchdog;
@@ -96,8 +106,9 @@ struct jzx__lost_turn {
  * thread, inside its bracket (S4 of seat.h). */
 uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *turns, uint32_t max);
 
-/* A new thread that waits for a worker; under the lock. NULL without memory. */
-struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t hook_worker);
+/* A new thread that waits for a worker: the home thread of the one with that index, or, with
+ * JZX_NONE, a substitute. Under the lock. NULL without memory. */
+struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t home_index);
 
 /* Gives a thread that waits a worker that nobody drives; under the lock. */
 void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
@@ -114,7 +125,7 @@ void jzx__crew_rise(struct jzx__seat *seat, struct jzx__worker *worker);
  * take it back. The calling thread does not touch its turn after that. */
 void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t at_ns);
 
-/* The worker has taken that turn back: the thread of the seat is a spare from now on. */
+/* The worker has taken that turn back: a substitute is a spare from now on. */
 void jzx__crew_relieve(struct jzx__seat *seat);
 
 /* The tick has seen that much time since the last one: says so if the watchdog had reported it, or,
@@ -135,6 +146,12 @@ enum jzx__turn_place { JZX__TURN_NONE, JZX__TURN_ON_WORKER, JZX__TURN_AWAY };
 /* Looks for the task's turn in all seats of the run. */
 enum jzx__turn_place jzx__crew_find(struct jzx__sched *sched, const struct jzx__task *task,
                                     uint32_t *tag, uint32_t *worker);
+
+/* True if the worker's home thread waits for it, and so another drives it. */
+static inline bool jzx__crew_is_wanted(const struct jzx__worker *me) {
+    /* relaxed: a hint for its driver, who looks again under the lock or before it sleeps */
+    return jzx__atomic_load_relaxed(&me->wanted_by) != NULL;
+}
 
 /* A worker has woken up: the watchdog must not sleep. */
 static inline void jzx__crew_poke(struct jzx__crew *crew) {

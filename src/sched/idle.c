@@ -126,9 +126,8 @@ static bool nothing_came(struct jzx__worker *me) {
 static bool nobody_needs_me(struct jzx__worker *me) {
     /* seq_cst: pairs with the store of who takes the worker away, and then wakes it (R18) */
     return jzx__atomic_load_seq_cst(&jzx__seat_of_thread->worker) == me &&
-           /* seq_cst: pairs with the store of the caller of run, which then wakes the worker */
-           (me->index != 0 || me->order.by_caller ||
-            jzx__atomic_load_seq_cst(&me->sched->crew.main_waits) == 0) &&
+           /* seq_cst: pairs with the store of the home thread, which then wakes the worker */
+           jzx__atomic_load_seq_cst(&me->wanted_by) == NULL &&
            !(may_take(me->sched) && somebody_offers(me));
 }
 

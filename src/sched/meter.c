@@ -93,7 +93,7 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
 
 /* W4 */
 static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
-    if (me->meter.pass_ns >= JZX__PASS_NS || now >= me->due_ns)
+    if (me->meter.pass_ns >= JZX__PASS_NS || now >= me->due_ns || jzx__crew_is_wanted(me))
         return true;
     for (uint32_t bits = me->sched->pass_enders; bits != 0; bits &= bits - 1) {
         if (!jzx__feed_is_empty(&me->feeds[__builtin_ctz(bits)]))

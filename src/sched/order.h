@@ -23,8 +23,9 @@
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait;
- *       and at a tick that ends the pass, because timers are due, or mail about them came, or
- *       after JZX__PASS_NS. Ticks are counted in messages: see JZX__TICK_MSGS_MAX.
+ *       and at a tick that ends the pass, because timers are due, or mail about them came, or the
+ *       worker's home thread waits for it, or after JZX__PASS_NS. Ticks are counted in messages:
+ *       see JZX__TICK_MSGS_MAX.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
  *       ends.
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the

@@ -118,16 +118,32 @@ static void restore_signal(struct jzx__crew *crew) {
 
 /* ---- taking a worker away (R18) ---- */
 
-/* A thread without a worker; under the lock. NULL if there is none and there may be no more. */
+/* A substitute without a worker; under the lock. NULL if there is none and there may be no more. */
 static struct jzx__thread *take_spare(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
     struct jzx__thread *thread = crew->spares;
     if (thread != NULL) {
+        JZX_ASSERT(thread->home == NULL); /* C4 */
         crew->spares = thread->next_spare;
         return thread;
     }
     uint32_t spare_count = crew->thread_count + 1 - sched->worker_count;
     return spare_count < crew->spare_max ? jzx__crew_start_thread(sched, JZX_NONE) : NULL;
+}
+
+static void put_spare_back(struct jzx__crew *crew, struct jzx__thread *thread) {
+    if (thread->home != NULL)
+        return; /* it goes on waiting */
+    thread->next_spare = crew->spares;
+    crew->spares = thread;
+}
+
+/* The thread that is to drive the worker next: its home thread, if that waits for it (C6), else a
+ * spare. Under the lock. */
+static struct jzx__thread *next_driver(struct jzx__sched *sched, struct jzx__worker *worker) {
+    /* relaxed: changes under the lock */
+    struct jzx__thread *home = jzx__atomic_load_relaxed(&worker->wanted_by);
+    return home != NULL && !JZX__MUTANT(watchdog_forgets_home) ? home : take_spare(sched);
 }
 
 /* Until the thread of the seat has left its bracket: it is about to, or in a callback. */
@@ -137,28 +153,27 @@ static void await_leave(struct jzx__seat *seat) {
         sched_yield();
 }
 
-/* Clears the pointer of the seat, if a spare is there to take its worker (C1), and the turn has not
- * gone on since that tick: starting a spare takes a while. */
+/* Clears the pointer of the seat, if a thread is there to take its worker (C1), and the turn has
+ * not gone on since that tick: starting a spare takes a while. */
 static struct jzx__thread *begin_take(struct jzx__sched *sched, struct jzx__worker *worker,
                                       struct jzx__seat *seat, uint64_t tick) {
     struct jzx__crew *crew = &sched->crew;
-    struct jzx__thread *spare = NULL;
+    struct jzx__thread *next = NULL;
     jzx__lock_acquire(&crew->lock);
     /* relaxed: changes under the lock */
     if (jzx__atomic_load_relaxed(&seat->worker) == worker)
-        spare = take_spare(sched);
-    if (spare != NULL && tick_of(worker) != tick) {
-        spare->next_spare = crew->spares;
-        crew->spares = spare;
-        spare = NULL;
+        next = next_driver(sched, worker);
+    if (next != NULL && tick_of(worker) != tick) {
+        put_spare_back(crew, next);
+        next = NULL;
     }
-    if (spare != NULL) {
+    if (next != NULL) {
         /* seq_cst: pairs with the load of a worker that goes to sleep (R14). A thread that enters
          * is ordered by the barrier */
         jzx__atomic_store_seq_cst(&seat->worker, NULL);
     }
     jzx__lock_release(&crew->lock);
-    return spare;
+    return next;
 }
 
 /* Takes the worker from the seat: it is ours from then on, until we give it away. The lock is not
@@ -169,8 +184,8 @@ static struct jzx__thread *take(struct jzx__sched *sched, struct jzx__worker *wo
     /* relaxed: a hint. In a callback of the runtime nobody can be relieved */
     if (!sched->crew.can_take || jzx__atomic_load_relaxed(&seat->in_runtime) != 0)
         return NULL;
-    struct jzx__thread *spare = begin_take(sched, worker, seat, tick);
-    if (spare == NULL)
+    struct jzx__thread *next = begin_take(sched, worker, seat, tick);
+    if (next == NULL)
         return NULL;
     jzx__membarrier();
     jzx__parker_wake(&worker->parker);
@@ -181,12 +196,12 @@ static struct jzx__thread *take(struct jzx__sched *sched, struct jzx__worker *wo
         jzx__touch(task);
         task->place = JZX__AWAY; /* its turn goes on without the worker */
     }
-    return spare;
+    return next;
 }
 
-static void give(struct jzx__sched *sched, struct jzx__thread *spare, struct jzx__worker *worker) {
+static void give(struct jzx__sched *sched, struct jzx__thread *next, struct jzx__worker *worker) {
     jzx__lock_acquire(&sched->crew.lock);
-    jzx__crew_give(sched, spare, worker);
+    jzx__crew_give(sched, next, worker);
     jzx__lock_release(&sched->crew.lock);
 }
 
@@ -308,27 +323,35 @@ static uint64_t end_of_seen(struct jzx__sched *sched, struct jzx__worker *worker
     return jzx__clock_now(&sched->clock); /* it ended without a tick, see look_at */
 }
 
+/* What a look at a worker has found: a turn that had not gone on since the tick. */
+struct sighting {
+    struct jzx__seat *seat; /* where */
+    struct jzx__stall stall;
+    uint64_t tick;
+    bool is_news; /* else it was told of at an earlier look */
+};
+
 /* The worker was taken from the seat: what its thread does without it is told before anything else
- * can happen to the task. What was seen at the tick was told before if it is no news. */
-static void hand_over(struct jzx__sched *sched, struct jzx__worker *worker, struct jzx__seat *seat,
-                      struct jzx__thread *spare, const struct jzx__stall *seen, uint64_t tick,
-                      bool is_news) {
-    uint64_t end_ns = end_of_seen(sched, worker, seat, seen, tick);
+ * can happen to the task. */
+static void hand_over(struct jzx__sched *sched, struct jzx__worker *worker,
+                      const struct sighting *seen, struct jzx__thread *next) {
+    struct jzx__seat *seat = seen->seat;
+    uint64_t end_ns = end_of_seen(sched, worker, seat, &seen->stall, seen->tick);
     jzx__counter_add(&worker->counters.handovers, 1);
-    if (is_news && end_ns != 0)
-        report_past(sched, worker, seen, end_ns - tick);
+    if (seen->is_news && end_ns != 0)
+        report_past(sched, worker, &seen->stall, end_ns - seen->tick);
     /* relaxed: the thread wrote it before it left */
     if (jzx__atomic_load_relaxed(&seat->task) != NULL)
-        report_away(sched, worker, seat, seen, end_ns != 0 ? end_ns : tick);
+        report_away(sched, worker, seat, &seen->stall, end_ns != 0 ? end_ns : seen->tick);
     else /* the turn was over when the thread left */
         end_report(worker, jzx__clock_now(&sched->clock));
-    give(sched, spare, worker);
+    give(sched, next, worker);
 }
 
 /* ---- noticing ---- */
 
-/* Whose turn a worker is in, if it has not ticked since `tick`. The caller of run may have its
- * worker back while its seat still has the turn that it did without. */
+/* Whose turn a worker is in, if it has not ticked since `tick`. A home thread may have its worker
+ * back while its seat still has the turn that it did without. */
 static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t tick,
                     struct jzx__stall *stall) {
     /* acquire: pairs with the release in drain_returns; that turn is seen no more */
@@ -346,25 +369,25 @@ static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t
 
 static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t tick,
                          uint64_t now) {
-    struct jzx__stall stall = {.elapsed_ns = now - tick};
+    struct sighting seen = {.stall = {.elapsed_ns = now - tick}, .tick = tick};
     /* acquire: pairs with the release in sit; threads live until the run is over */
-    struct jzx__seat *seat = jzx__atomic_load_acquire(&worker->seat);
-    if (seat == NULL || !observe(worker, seat, tick, &stall))
+    seen.seat = jzx__atomic_load_acquire(&worker->seat);
+    if (seen.seat == NULL || !observe(worker, seen.seat, tick, &seen.stall))
         return;
-    bool is_news = worker->reported_ns != tick;
-    if (is_news) {
-        struct jzx__thread *thread = JZX_CONTAINER_OF(seat, struct jzx__thread, seat);
+    seen.is_news = worker->reported_ns != tick;
+    if (seen.is_news) {
+        struct jzx__thread *thread = JZX_CONTAINER_OF(seen.seat, struct jzx__thread, seat);
         ask_stack(sched, thread);
-        stall.stack = thread->stack;
-        stall.stack_count = thread->stack_count;
+        seen.stall.stack = thread->stack;
+        seen.stall.stack_count = thread->stack_count;
         if (tick_of(worker) != tick)
             return; /* the signal has ended what it waited for */
     }
-    struct jzx__thread *spare = take(sched, worker, seat, tick);
-    if (spare != NULL)
-        hand_over(sched, worker, seat, spare, &stall, tick, is_news);
-    else if (is_news)
-        report(sched, worker, &stall, tick);
+    struct jzx__thread *next = take(sched, worker, seen.seat, tick);
+    if (next != NULL)
+        hand_over(sched, worker, &seen, next);
+    else if (seen.is_news)
+        report(sched, worker, &seen.stall, tick);
 }
 
 /* One look at a worker. Returns when to look again, JZX_NEVER while it sleeps. */

@@ -55,6 +55,7 @@ struct jzx__budget {
 struct jzx__fault;
 struct jzx__fault_ops;
 struct jzx__sched;
+struct jzx__thread;
 struct jzx__worker;
 
 enum jzx__pass_result {
@@ -151,6 +152,8 @@ struct jzx__worker {
     _Alignas(2 * JZX_CACHE_LINE) struct jzx__parker parker;
     struct jzx__feed feeds[JZX__FEED_MAX];   /* sched->source_count are in use */
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
+    _Atomic(struct jzx__thread *) wanted_by; /* its home thread, while that waits for it (C5 of
+                                              * crew.h). Decides */
     uint64_t reported_ns; /* the tick after which a stall was reported; written by the watchdog */
     struct jzx__stall reported;    /* that stall, unless it was handed over; likewise */
     _Atomic uint32_t report_state; /* who may use both, see watchdog.c. Decides */

@@ -118,16 +118,18 @@ static void behave(void) {
     workers.ran[0] = me == NULL;
 }
 
+struct jzx__thread *workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat) {
+    struct jzx__thread *next = take(&workers.sched, worker, seat, tick_of(worker));
+    if (next != NULL) {
+        use_worker(worker);
+        give(&workers.sched, next, worker);
+    }
+    return next;
+}
+
 /* A look at a turn that takes long. */
 static void relieve(void) {
-    struct jzx__worker *worker = workers.sched.workers[0];
-    struct jzx__thread *spare =
-        take(&workers.sched, worker, &workers.threads[0].seat, tick_of(worker));
-    workers.busy = spare != NULL;
-    if (spare != NULL) {
-        use_worker(worker);
-        give(&workers.sched, spare, worker);
-    }
+    workers.busy = workers_relieve(workers.sched.workers[0], &workers.threads[0].seat) != NULL;
 }
 
 /* The spare, if it gets the worker. */

@@ -96,6 +96,7 @@ void workers_set_up_task(unsigned number, struct jzx__worker *owner) {
 static void workers_sit(uint32_t index) {
     struct jzx__seat *seat = &workers.threads[index].seat;
     workers.threads[index].sched = &workers.sched;
+    workers.threads[index].home = workers.sched.workers[index];
     jzx__parker_init(&workers.threads[index].parker);
     workers.sched.workers[index]->order.by_caller = index == 0;
     jzx__atomic_store_relaxed(&workers.sched.workers[index]->seat, seat);

@@ -35,4 +35,8 @@ void workers_set_up_task(unsigned number, struct jzx__worker *owner);
 /* One turn of a task: all that was sent to it, or a turn that does not end. */
 void workers_run_turn(struct jzx__worker *me, struct jzx__task *task);
 
+/* A look of the watchdog at a turn that takes long: takes the worker from the seat and gives it to
+ * the thread that is to drive it next. That thread, or NULL if it stays. */
+struct jzx__thread *workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat);
+
 #endif
