@@ -160,7 +160,7 @@ struct jzx__turn {
     jzx_exit_reason exit_reason;
     char exit_text[JZX_EXIT_TEXT_MAX + 1];
     const struct jzx__fault *fault; /* of JZX_EXIT_FAULT; in the guard of the thread */
-    uintptr_t frame;                /* of the function that the jump leads to */
+    uintptr_t frame;                /* below that of the function that the jump leads to */
 };
 
 _Static_assert(sizeof(struct jzx__turn) <= JZX__SEAT_TURN_SIZE, "has its place in the seat");

@@ -47,6 +47,7 @@ static enum jzx__fault_place look(struct jzx__fault *fault) {
     fault->contain = turn->ctx.loop->sched.crew.contain;
     fault->entry = function_of(turn, actor);
     fault->limit = turn->frame;
+    fault->landing = turn->frame;
     fault->in_cleanup = turn == seat->cleanup;
     return in_user ? JZX__FAULT_IN_USER : JZX__FAULT_IN_RUNTIME;
 }

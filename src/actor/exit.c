@@ -160,7 +160,7 @@ static __attribute__((noinline)) void run_cleanup(jzx_cleanup_fn cleanup, struct
                                                   jzx_exit_reason reason) {
     jmp_buf jump;
     turn->jump = &jump;
-    turn->frame = (uintptr_t)__builtin_frame_address(0);
+    turn->frame = jzx__fault_landing();
     if (_setjmp(jump) == 0)
         cleanup(&turn->ctx, reason);
 }

@@ -380,7 +380,7 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     turn->seat = seat;
     seat->turn = turn;
     turn->jump = &jump;
-    turn->frame = (uintptr_t)__builtin_frame_address(0);
+    turn->frame = jzx__fault_landing();
     if (JZX_LIKELY(_setjmp(jump) == 0))
         return run_pass(me, turns_max, turn);
     return end_by_exit(me, turn);

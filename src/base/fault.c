@@ -6,6 +6,7 @@
 #include "base/code.h"
 #include "base/compiler.h"
 #include "base/fault_text.h"
+#include "base/sigstack.h"
 
 #include "jzx/config.h"
 
@@ -14,7 +15,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -23,17 +23,10 @@
 #include <execinfo.h>
 #endif
 
-/* Of the handler. The system's frame may have 12 KiB, a walk over the stack and its report as much;
- * the rest is for handlers of others. */
-#define STACK_SIZE 65536u
-
 /* A push, or the first store into a new frame, strikes at most so far below or above the stack
  * pointer. Larger frames may pass over the guard page anyway. */
 #define BELOW_SP_MAX 65536u
 #define ABOVE_SP_MAX 1048576u
-
-/* The frame at the limit is smaller than that. */
-#define FRAME_MAX 4096u
 
 /* ---- registers ---- */
 
@@ -124,12 +117,9 @@ enum phase {
 struct jzx__fault_guard {
     const struct jzx__fault_ops *ops;
     struct jzx__fault_guard *outer; /* of the loop that runs around this one */
-    unsigned char *stack;           /* of the handler */
-    size_t mapped_bytes;
-    stack_t stack_before;
-    sigset_t blocked_before; /* of the signals that we handle */
-    bool has_stack;
-    bool had_blocked; /* blocked_before is not empty */
+    struct jzx__sigstack stack;     /* of the handler; the guard lies above it */
+    sigset_t blocked_before;        /* of the signals that we handle */
+    bool had_blocked;               /* blocked_before is not empty */
     struct environment environment;
     _Atomic uint32_t phase; /* written by the thread and its handler alone. Decides */
     jmp_buf walk_end;
@@ -138,33 +128,21 @@ struct jzx__fault_guard {
 
 static _Thread_local struct jzx__fault_guard *guard_of_thread;
 
-static size_t round_to_pages(size_t size) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return (size + page - 1) / page * page;
-}
-
-/* One mapping: a page that nobody may touch, the stack, the guard. */
 struct jzx__fault_guard *jzx__fault_guard_create(const struct jzx__fault_ops *ops) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t size = page + STACK_SIZE + round_to_pages(sizeof(struct jzx__fault_guard));
-    unsigned char *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    struct jzx__sigstack stack;
+    if (!jzx__sigstack_init(&stack, sizeof(struct jzx__fault_guard)))
         return NULL;
-    if (mprotect(memory, page, PROT_NONE) != 0) {
-        munmap(memory, size);
-        return NULL;
-    }
-    struct jzx__fault_guard *guard = (void *)(memory + page + STACK_SIZE);
+    struct jzx__fault_guard *guard = jzx__sigstack_extra(&stack);
     guard->ops = ops;
-    guard->stack = memory + page;
-    guard->mapped_bytes = size;
+    guard->stack = stack;
     return guard;
 }
 
 void jzx__fault_guard_destroy(struct jzx__fault_guard *guard) {
-    if (guard != NULL)
-        munmap(guard->stack - (size_t)sysconf(_SC_PAGESIZE), guard->mapped_bytes);
+    if (guard == NULL)
+        return;
+    struct jzx__sigstack stack = guard->stack;
+    jzx__sigstack_deinit(&stack);
 }
 
 static void set_phase(struct jzx__fault_guard *guard, enum phase phase) {
@@ -212,8 +190,7 @@ void jzx__fault_note_environment(struct jzx__fault_guard *guard) {
 void jzx__fault_arm(struct jzx__fault_guard *guard) {
     if (guard == NULL)
         return;
-    stack_t stack = {.ss_sp = guard->stack, .ss_size = STACK_SIZE};
-    guard->has_stack = sigaltstack(&stack, &guard->stack_before) == 0;
+    jzx__sigstack_set(&guard->stack);
     unblock_signals(guard);
     jzx__fault_note_environment(guard);
     set_phase(guard, QUIET);
@@ -222,18 +199,14 @@ void jzx__fault_arm(struct jzx__fault_guard *guard) {
     jzx__atomic_compiler_barrier();
 }
 
-/* What the thread has set for itself meanwhile stays. */
 void jzx__fault_disarm(struct jzx__fault_guard *guard) {
     if (guard == NULL)
         return;
-    stack_t current;
     guard_of_thread = guard->outer;
     jzx__atomic_compiler_barrier();
     if (guard->had_blocked)
         pthread_sigmask(SIG_BLOCK, &guard->blocked_before, NULL);
-    if (guard->has_stack && sigaltstack(&guard->stack_before, &current) == 0 &&
-        current.ss_sp != guard->stack)
-        sigaltstack(&current, NULL);
+    jzx__sigstack_clear(&guard->stack);
 }
 
 /* ---- what was there before ---- */
@@ -302,10 +275,13 @@ static bool is_wild_call(const struct jzx__fault *fault) {
            fault->address == fault->pc;
 }
 
+/* By the distance from the stack pointer: that may be on a stack that only the program knows. If it
+ * lies above the one that we know, all that we know of its end is that distance. */
 static bool is_overflow(const struct jzx__fault *fault) {
-    if (fault->signal != SIGSEGV || !jzx__fault_has_address(fault) || fault->sp >= fault->limit)
+    if (fault->signal != SIGSEGV || !jzx__fault_has_address(fault))
         return false;
-    return fault->address >= fault->sp - BELOW_SP_MAX && fault->address < fault->limit &&
+    uintptr_t end = fault->sp < fault->limit ? fault->limit : UINTPTR_MAX;
+    return fault->address >= fault->sp - BELOW_SP_MAX && fault->address < end &&
            fault->address < fault->sp + ABOVE_SP_MAX;
 }
 
@@ -368,7 +344,13 @@ static const char *why_not(const struct jzx__fault *fault, enum jzx__fault_place
     return is_programs(fault) ? NULL : "in code that is not the program's own";
 }
 
-/* Where the thread goes on: out of the handler, with the mask that it had, on its own stack. */
+/* Not to be inlined: its frame lies below the caller's. */
+__attribute__((noinline)) uintptr_t jzx__fault_landing(void) {
+    return (uintptr_t)__builtin_frame_address(0);
+}
+
+/* Where the thread goes on: out of the handler, with the mask that it had, on its own stack, on
+ * whichever the fault was. */
 static void land(const struct jzx__fault *fault) {
     struct jzx__fault_guard *guard = guard_of_thread;
     restore_environment(&guard->environment);
@@ -379,7 +361,7 @@ static void contain(struct jzx__fault_guard *guard, const struct jzx__fault *fau
                     ucontext_t *context) {
     struct jzx__fault *kept = &guard->faults[fault->in_cleanup ? 1 : 0];
     *kept = *fault;
-    redirect(context, (uintptr_t)land, (uintptr_t)kept, fault->limit - FRAME_MAX);
+    redirect(context, (uintptr_t)land, (uintptr_t)kept, fault->landing);
 }
 
 /* Only what happens on this thread by its own doing. */

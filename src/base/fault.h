@@ -7,8 +7,9 @@
  * own can be handled, and the handler asks the layer above about what happens on it. Faults of
  * other threads go to whoever handled them before.
  *
- * The handler does not jump itself: it returns to a function that does, on the stack of the thread.
- * So the system restores the signal mask, and nothing that follows runs inside a handler.
+ * The handler does not jump itself: it returns to a function that does, on the stack of the thread,
+ * whatever stack the fault was on: user code may run on one of its own, of any size and place. So
+ * the system restores the signal mask, and nothing that follows runs inside a handler.
  * Everything in the handler is async-signal-safe: what it needs to know of the program (where its
  * code is, and libc's mem* and str* functions) is found out when it is installed.
  *
@@ -44,7 +45,8 @@ struct jzx__fault {
     char name[JZX__FAULT_NAME_MAX]; /* or "" */
     uint32_t contain;               /* JZX_CONTAIN_* */
     uintptr_t entry;                /* the function of the user's that runs */
-    uintptr_t limit;                /* of the stack: the frame there stays, those below go */
+    uintptr_t limit;   /* where the stack begins that the user's code runs on, as far as known */
+    uintptr_t landing; /* on the thread's own stack: the frame above it stays, all below is free */
     bool in_cleanup;
 };
 
@@ -76,6 +78,10 @@ void jzx__fault_disarm(struct jzx__fault_guard *guard);
 
 /* The floating point environment, as it is now, is the one to have after a fault. */
 void jzx__fault_note_environment(struct jzx__fault_guard *guard);
+
+/* A landing for faults of what the caller calls from now on, until it returns: what lies below its
+ * frame. */
+uintptr_t jzx__fault_landing(void);
 
 /* Handlers for what JZX_CONTAIN_* asks for. False if the system or the program cannot have them: a
  * program without a dynamic linker does not know what code is libc's. */
