@@ -117,7 +117,9 @@ typedef struct jzx_config {
                                  * no thread, stalls are only reported */
     int stall_signal; /* a signal that is free for us, to report the stack; 0: no stack. It
                                  * interrupts what the behaviour waits for (EINTR); if it returns at
-                                 * that, nothing is reported */
+                                 * that, nothing is reported. With several workers the threads of
+                                 * the loop have an alternate signal stack of 64 KiB for it during
+                                 * run: behaviours must not change that */
 
     /* Sizes of queues and batches between workers. */
     uint32_t local_queue_size;  /* places for actors that a worker offers to others; a power of two;

@@ -38,14 +38,38 @@ void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config) {
     jzx__parker_init(&crew->main.parker);
 }
 
+/* ---- signal stacks ---- */
+
+/* The stall signal comes to threads that may run on stacks which have no room for its handler. */
+static bool wants_sigstack(const struct jzx__sched *sched) {
+    const struct jzx__crew *crew = &sched->crew;
+    return crew->contain == 0 && crew->stall_signal != 0 && crew->stall_after_ns != JZX_NEVER &&
+           sched->worker_count > 1;
+}
+
+/* Also the guard. False without memory. */
+static bool init_sigstack(struct jzx__sched *sched, struct jzx__thread *thread) {
+    if (sched->crew.contain != 0) {
+        thread->guard = jzx__fault_guard_create(sched->ops.faults);
+        return thread->guard != NULL;
+    }
+    return !wants_sigstack(sched) || jzx__sigstack_init(&thread->sigstack, 0);
+}
+
+static void deinit_sigstack(struct jzx__thread *thread) {
+    jzx__fault_guard_destroy(thread->guard);
+    jzx__sigstack_deinit(&thread->sigstack);
+}
+
 void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
     while (crew->retired != NULL) {
         struct jzx__thread *thread = crew->retired;
         crew->retired = thread->next;
         jzx__parker_deinit(&thread->parker);
-        jzx__fault_guard_destroy(thread->guard);
+        deinit_sigstack(thread);
         jzx__free_aligned(allocator, thread, sizeof *thread, _Alignof(struct jzx__thread));
     }
+    jzx__sigstack_deinit(&crew->main.sigstack);
     jzx__parker_deinit(&crew->main.parker);
     jzx__parker_deinit(&crew->watch);
     jzx__lock_deinit(&crew->lock);
@@ -250,11 +274,13 @@ static void *thread_main(void *arg) {
     if (crew->pin_threads && thread->hook_worker != JZX_NONE)
         pin(thread->hook_worker);
     call_hook(crew, crew->on_start, thread->hook_worker);
+    jzx__sigstack_set(&thread->sigstack);
     jzx__fault_arm(thread->guard);
     jzx__seat_of_thread = &thread->seat;
     serve(thread);
     jzx__seat_of_thread = &jzx__no_seat;
     jzx__fault_disarm(thread->guard);
+    jzx__sigstack_clear(&thread->sigstack);
     call_hook(crew, crew->on_stop, thread->hook_worker);
     return NULL;
 }
@@ -272,9 +298,7 @@ static struct jzx__thread *make_thread(struct jzx__sched *sched) {
     if (thread == NULL)
         return NULL;
     memset(thread, 0, sizeof *thread);
-    if (sched->crew.contain != 0)
-        thread->guard = jzx__fault_guard_create(sched->ops.faults);
-    if (sched->crew.contain != 0 && thread->guard == NULL) {
+    if (!init_sigstack(sched, thread)) {
         jzx__free_aligned(&sched->allocator, thread, sizeof *thread, _Alignof(struct jzx__thread));
         return NULL;
     }
@@ -398,8 +422,11 @@ static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
 }
 
 static bool start(struct jzx__sched *sched) {
+    struct jzx__sigstack *sigstack = &sched->crew.main.sigstack;
     if (sched->worker_count == 1)
         return true;
+    if (wants_sigstack(sched) && sigstack->base == NULL && !jzx__sigstack_init(sigstack, 0))
+        return false;
     if (!start_threads(sched) || !jzx__watchdog_start(sched)) {
         jzx__sched_end_run(sched);
         join_threads(sched);
@@ -413,6 +440,7 @@ static bool start(struct jzx__sched *sched) {
 /* The caller's thread is as the others for the time of the run. */
 static void serve_as_caller(struct jzx__sched *sched, struct jzx__thread *thread) {
     unsigned long slack_ns = jzx__thread_set_slack(SLACK_NS);
+    jzx__sigstack_set(&thread->sigstack);
     cpu_set_t before;
     bool pinned = sched->crew.pin_threads &&
                   pthread_getaffinity_np(pthread_self(), sizeof before, &before) == 0;
@@ -421,6 +449,7 @@ static void serve_as_caller(struct jzx__sched *sched, struct jzx__thread *thread
     serve(thread);
     if (pinned)
         pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+    jzx__sigstack_clear(&thread->sigstack);
     if (slack_ns != 0)
         jzx__thread_set_slack(slack_ns);
 }

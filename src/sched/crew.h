@@ -27,6 +27,7 @@
 #include "base/fault.h"
 #include "base/lock.h"
 #include "base/parker.h"
+#include "base/sigstack.h"
 #include "sched/seat.h"
 #include "sched/worker.h"
 
@@ -48,6 +49,7 @@ struct jzx__thread {
     struct jzx__thread *next;       /* of all but the caller's */
     struct jzx__thread *next_spare; /* of those that wait */
     struct jzx__fault_guard *guard; /* NULL: no containment */
+    struct jzx__sigstack sigstack;  /* for the stall signal, if there is no guard, which has one */
     pthread_t handle;
     uint32_t number;              /* 1, 2, ...: for its name */
     uint32_t hook_worker;         /* what the hooks are told */

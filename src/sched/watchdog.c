@@ -83,7 +83,8 @@ static struct {
 } handlers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool add_user(int number) {
-    struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART};
+    /* SA_ONSTACK: the stack that the behaviour runs on may be too small for it */
+    struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&handlers.lock);
     bool set =
