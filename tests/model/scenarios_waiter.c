@@ -310,7 +310,7 @@ static void task_waits(void) {
     jzx__worker_ready(me, task);
     while (!is_over) {
         jzx__worker_drain_inject(me, UINT32_MAX);
-        if (jzx__worker_pick(me) != NULL) {
+        if (jzx__order_choose(&me->order) != NULL) {
             is_over = run_turn(me);
         } else if (s.expires && !s.has_expired) {
             s.has_expired = true; /* as if it came off the wheel */

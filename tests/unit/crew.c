@@ -15,7 +15,7 @@ static void run_on(struct jzx__task *task) {
     if (rig.turns == 5)
         rig_tick(JZX__TICK_NS);
     JZX_EXPECT_EQ(rig_turn_is_over(), rig.turns == 5);
-    jzx__worker_requeue(rig_worker(), task);
+    jzx__order_requeue(&rig_worker()->order, task);
 }
 
 JZX_TEST(the_pass_of_a_substitute_ends_at_the_first_tick_after_its_worker_is_wanted) {
@@ -29,7 +29,7 @@ JZX_TEST(the_pass_of_a_substitute_ends_at_the_first_tick_after_its_worker_is_wan
 
 static void run_on_with_ticks(struct jzx__task *task) {
     rig_tick(JZX__TICK_NS);
-    jzx__worker_requeue(rig_worker(), task);
+    jzx__order_requeue(&rig_worker()->order, task);
 }
 
 JZX_TEST(the_pass_of_a_home_thread_goes_on_over_ticks) {
