@@ -55,11 +55,13 @@ enum jzx__kind {
 
 /* What the features of the library keep of an actor, each in a record of its own: see part.h. */
 enum jzx__part {
-    JZX__PART_HEAP,   /* struct jzx__arena */
-    JZX__PART_TIMER,  /* struct jzx__actor_timers */
-    JZX__PART_WATCH,  /* struct jzx__actor_watches */
-    JZX__PART_ASK,    /* struct jzx__asks */
-    JZX__PART_GROUPS, /* the first struct jzx__member */
+    JZX__PART_HEAP,      /* struct jzx__arena */
+    JZX__PART_TIMER,     /* struct jzx__actor_timers */
+    JZX__PART_WATCH,     /* struct jzx__actor_watches */
+    JZX__PART_ASK,       /* struct jzx__asks */
+    JZX__PART_DIRECTORY, /* the first struct jzx__member */
+    JZX__PART_SUPER,
+    JZX__PART_POOL,
     JZX__PART_COUNT
 };
 
@@ -240,45 +242,5 @@ static inline jzx_on_full jzx__actor_on_full(const struct jzx__actor *actor) {
     /* relaxed: see above */
     return (jzx_on_full)jzx__atomic_load_relaxed(&actor->task.on_full);
 }
-
-/* One pass over the ready actors. */
-enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max);
-
-/* A turn that went on without the worker is over: does what its end asks for. */
-void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat);
-
-/* Emits the start event if it is still due, so that no other event of the actor comes before it. */
-void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor);
-
-/* Its init is through: tells its supervisor, if it has one, once. A supervisor does it itself. me
- * may be NULL. */
-void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
-                             struct jzx__actor *actor);
-
-/* Ends a living actor of mine (R12): see exit.c. text may be NULL. */
-void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason,
-                    const char *text);
-
-/* An actor of mine that waited for its parts (A3 of part.h) may go on to end: one of them is quiet
- * now. kept is what quiesce has returned, and may be in the record of a part. */
-void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
-                       const struct jzx__ending_kept *kept);
-
-/* Refuses what comes from now on, and ends the actor when it has handled what it has. Mine only. */
-void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);
-
-/* What other threads may see of a slot. False if it has no living actor. Any thread. */
-bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info);
-
-/* Asks an actor for something (JZX__WANT_*). me is this thread's worker, or NULL. */
-jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
-                           uint32_t want);
-
-/* A cold record with defaults, or NULL without memory. */
-struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me);
-
-/* That of a living actor of mine, or of the turn that this thread runs. NULL without memory. */
-struct jzx__cold *jzx__cold_ensure(struct jzx_loop *loop, struct jzx__worker *me,
-                                   struct jzx__actor *actor);
 
 #endif

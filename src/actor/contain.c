@@ -2,7 +2,7 @@
 /* The decision whether the code of an actor runs, and the jump out of it. */
 #include "actor/contain.h"
 
-#include "actor/system.h"
+#include "actor/loop.h"
 #include "base/log.h"
 
 #include <stdio.h>

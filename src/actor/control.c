@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Ending actors from outside. A request is a bit beside the generation, so it needs no memory,
  * cannot reach a newer actor, and is seen before the next message however many wait. */
+#include "actor/control.h"
+
+#include "actor/exit.h"
 #include "actor/mailbox.h"
 
 /* False if the slot has another generation by now. */

@@ -8,6 +8,9 @@
  * runs; the observer hears of it; those who watch it are told; its memory is free; its supervisor
  * is told; its slot is free. From the second step on no message can reach it, so its cleanup is the
  * last that anybody hears of its state. */
+#include "actor/exit.h"
+
+#include "actor/announce.h"
 #include "actor/contain.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What an actor looks like, for people and tools: whole for actors of this thread's worker, and for
  * all while the loop does not run; from outside only what other threads may read. */
+#include "actor/info.h"
+
 #include "actor/mailbox.h"
 #include "actor/part.h"
 

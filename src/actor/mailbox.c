@@ -2,6 +2,7 @@
 /* The owner's side of a mailbox and the bound with its policies. */
 #include "actor/mailbox.h"
 
+#include "actor/announce.h"
 #include "sched/balance.h"
 
 static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx__node *node) {

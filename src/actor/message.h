@@ -11,7 +11,7 @@
 #define JZX_ACTOR_MESSAGE_H
 
 #include "actor/lane.h"
-#include "actor/system.h"
+#include "actor/loop.h"
 #include "base/slab.h"
 
 #include "jzx/message.h"

@@ -5,8 +5,8 @@
 #ifndef JZX_ACTOR_OWN_H
 #define JZX_ACTOR_OWN_H
 
+#include "actor/loop.h"
 #include "actor/part.h"
-#include "actor/system.h"
 
 /* The actor, if its turn or its init runs on this thread with this context, also when the thread
  * has lost its worker; else NULL. In the cleanup the id is stale already: NULL. */

@@ -1,10 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of parts, and how they come to an actor. */
+/* The cold record of an actor, the records of parts, and how they come to it. */
 #include "actor/part.h"
 
-#include "actor/system.h"
+#include "actor/loop.h"
+
+#include "jzx/actor.h"
 
 #include <string.h>
+
+/* ---- the cold record of an actor ---- */
+
+struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me) {
+    struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
+    if (cold != NULL) {
+        memset(cold, 0, offsetof(struct jzx__cold, part_bits));
+        /* relaxed: nobody has it yet; who reads it late compares generations */
+        jzx__atomic_store_relaxed(&cold->part_bits, 0u);
+        jzx__name_write(cold, "");
+        cold->stash_cap = JZX_DEFAULT_STASH_CAP;
+    }
+    return cold;
+}
+
+void jzx__cold_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
+    if (cold == NULL)
+        return;
+    for (uint32_t left = jzx__cold_parts(cold); left != 0; left &= left - 1)
+        jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, cold->parts[__builtin_ctz(left)]);
+    jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
+}
+
+struct jzx__cold *jzx__cold_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (JZX_LIKELY(cold != NULL))
+        return cold;
+    cold = jzx__cold_create(loop, me);
+    if (cold != NULL && !jzx__actor_give_cold(actor, cold))
+        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
+    return jzx__actor_cold(actor);
+}
+
+/* ---- records of parts ---- */
 
 static void *create(struct jzx_loop *loop, struct jzx__worker *me, enum jzx__part part) {
     void *record = jzx__sched_alloc(&loop->sched, me, JZX__PART_CLASS);
@@ -25,6 +62,29 @@ void *jzx__part_ensure(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
     if (record != NULL)
         jzx__cold_set_part(cold, part, record);
     return record;
+}
+
+/* ---- the parts of a loop ---- */
+
+static void close_first(struct jzx_loop *loop, uint32_t count) {
+    while (count-- != 0) {
+        if (loop->part_ops[count]->close != NULL)
+            loop->part_ops[count]->close(loop);
+    }
+}
+
+bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config) {
+    for (uint32_t i = 0; i < JZX__PART_COUNT; i++) {
+        if (loop->part_ops[i]->open != NULL && !loop->part_ops[i]->open(loop, config)) {
+            close_first(loop, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+void jzx__parts_close(struct jzx_loop *loop) {
+    close_first(loop, JZX__PART_COUNT);
 }
 
 /* ---- spares ---- */
@@ -64,15 +124,5 @@ void jzx__spare_use(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__c
         jzx__cold_set_part(cold, part, jzx__cold_part(spare, part));
         jzx__cold_set_part(spare, part, NULL);
     }
-    jzx__spare_destroy(loop, me, part, spare);
-}
-
-void jzx__spare_destroy(struct jzx_loop *loop, struct jzx__worker *me, enum jzx__part part,
-                        struct jzx__cold *spare) {
-    if (spare == NULL)
-        return;
-    void *record = jzx__cold_part(spare, part);
-    if (record != NULL)
-        jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, record);
-    jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, spare);
+    jzx__cold_destroy(loop, me, spare);
 }

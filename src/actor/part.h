@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts: what the features of the library (timers, watches, questions, groups, the heap) keep of an
- * actor, and what they do at its end. A part hangs its own record on the actor's cold record, so
- * that a new one adds no field there; its operations are in a table (loop/parts.c), which the end
- * of an actor walks. An operation that is NULL does nothing; all are the owner's.
+ * actor, of a worker and of a loop, and what they do at the end of an actor. A part hangs its own
+ * record on the actor's cold record, so that a new one adds no field there; its operations are in a
+ * table (loop/parts.c), which the making of a loop and the end of an actor walk. An operation that
+ * is NULL does nothing; all but open, close and free_block are the owner's.
  *
  *   A1  a record is given once in a life, and stays until release (that of groups comes and goes).
  *       The records are the turn's, also if that goes on without its worker (JZX__AWAY): until it
@@ -17,6 +18,8 @@
 
 #include "actor/actor.h"
 
+#include "jzx/config.h"
+
 /* How an actor ends that waits for its parts (A3). */
 struct jzx__ending_kept {
     jzx_actor_id id;
@@ -25,6 +28,11 @@ struct jzx__ending_kept {
 };
 
 struct jzx__part_ops {
+    /* A loop is made, and has its scheduler and its table: makes what the part keeps per loop and
+     * per worker (loop->parts, jzx__actor_worker.parts). False without memory: nothing is left. */
+    bool (*open)(struct jzx_loop *loop, const jzx_config *config);
+    /* A loop is destroyed; all its actors have ended. */
+    void (*close)(struct jzx_loop *loop);
     /* A new record, which is zeroed. */
     void (*init)(void *record);
     /* The actor can still be sent to: nothing new of the part is to reach it. */
@@ -56,9 +64,25 @@ extern const struct jzx__part_ops jzx__part_heap;
 extern const struct jzx__part_ops jzx__part_timer;
 extern const struct jzx__part_ops jzx__part_watch;
 extern const struct jzx__part_ops jzx__part_ask;
-extern const struct jzx__part_ops jzx__part_groups;
+extern const struct jzx__part_ops jzx__part_directory;
+extern const struct jzx__part_ops jzx__part_super;
+extern const struct jzx__part_ops jzx__part_pool;
+
+/* Opens all parts of loop->part_ops, or none: false without memory. */
+bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config);
+void jzx__parts_close(struct jzx_loop *loop);
 
 /* ---- records ---- */
+
+/* A cold record with defaults, or NULL without memory. */
+struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me);
+
+/* One that no actor has, and the records of its parts that are of JZX__PART_CLASS. NULL is fine. */
+void jzx__cold_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold);
+
+/* That of a living actor of mine, or of the turn that this thread runs. NULL without memory. */
+struct jzx__cold *jzx__cold_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *actor);
 
 /* NULL if there is none. In the actor's turn, or by its owner while none goes on. */
 static inline void *jzx__cold_part(const struct jzx__cold *cold, enum jzx__part part) {
@@ -116,8 +140,6 @@ bool jzx__spare_give_cold(struct jzx__actor *actor, struct jzx__cold *spare);
 void jzx__spare_use(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                     enum jzx__part part, struct jzx__cold *spare);
 
-/* For one that was not needed. NULL is fine. */
-void jzx__spare_destroy(struct jzx_loop *loop, struct jzx__worker *me, enum jzx__part part,
-                        struct jzx__cold *spare);
+/* One that was not needed is given to jzx__cold_destroy. */
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Making actors: checking the options, filling a slot, opening it (R13). */
+#include "actor/spawn.h"
+
+#include "actor/announce.h"
 #include "actor/mailbox.h"
-#include "actor/watch.h"
+#include "actor/part.h"
 
 #include "jzx/context.h"
 
@@ -33,29 +36,6 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
            opts->stash_cap != 0 || opts->account;
-}
-
-struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me) {
-    struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
-    if (cold != NULL) {
-        memset(cold, 0, offsetof(struct jzx__cold, part_bits));
-        /* relaxed: nobody has it yet; who reads it late compares generations */
-        jzx__atomic_store_relaxed(&cold->part_bits, 0u);
-        jzx__name_write(cold, "");
-        cold->stash_cap = JZX_DEFAULT_STASH_CAP;
-    }
-    return cold;
-}
-
-struct jzx__cold *jzx__cold_ensure(struct jzx_loop *loop, struct jzx__worker *me,
-                                   struct jzx__actor *actor) {
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (JZX_LIKELY(cold != NULL))
-        return cold;
-    cold = jzx__cold_create(loop, me);
-    if (cold != NULL && !jzx__actor_give_cold(actor, cold))
-        jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
-    return jzx__actor_cold(actor);
 }
 
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
@@ -231,49 +211,44 @@ static bool place_exists(const struct jzx_loop *loop, const jzx_spawn_opts *opts
     return opts->place == JZX_PLACE_CALLER || opts->place <= loop->sched.worker_count;
 }
 
-/* One side of a bond: the actor to come is the target of a watch. */
-static void be_watched(struct jzx__cold *cold, struct jzx__watch *watch, jzx_actor_id id) {
-    if (watch == NULL)
-        return;
-    jzx__watch_notice(watch)->actor = id;
-    jzx__watch_message(watch)->sender = id;
-    jzx__watch_list(cold, watch);
-}
-
 static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, jzx_actor_id id) {
-    be_watched(cold, bonds->by, id);
-    be_watched(cold, bonds->monitor, id);
+    if (bonds->ops != NULL)
+        bonds->ops->tie(cold, bonds, id);
     cold->keeps_mail = bonds->keeps_mail;
     cold->is_child = bonds->is_child;
     cold->is_super = bonds->is_super;
     cold->stop_note = bonds->stop_note;
     cold->started_note = bonds->started_note;
-    if (bonds->of != NULL) {
-        bonds->of->holder = id;
-        jzx__watch_hold(cold, bonds->of);
-    }
+}
+
+/* A cold record for an actor that needs one, in *cold; false without memory. */
+static bool make_cold(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
+                      const struct jzx__bonds *bonds, struct jzx__cold **cold) {
+    *cold = NULL;
+    if (bonds == NULL && !needs_cold(opts))
+        return true;
+    *cold = jzx__cold_create(loop, me);
+    if (*cold == NULL)
+        return false;
+    fill_cold(loop, *cold, opts);
+    if (bonds == NULL || bonds->ops == NULL || bonds->ops->prepare(loop, me, *cold))
+        return true;
+    jzx__cold_destroy(loop, me, *cold);
+    return false;
 }
 
 /* bonds may be NULL. */
 static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
                             const jzx_spawn_opts *opts, const struct jzx__bonds *bonds,
                             jzx_actor_id *id) {
-    struct jzx__cold *cold = NULL;
-    if (bonds != NULL || needs_cold(opts)) {
-        cold = jzx__cold_create(loop, me);
-        if (cold == NULL)
-            return JZX_ERR_NO_MEMORY;
-        if (bonds != NULL && jzx__part_ensure(loop, me, cold, JZX__PART_WATCH) == NULL) {
-            jzx__spare_destroy(loop, me, JZX__PART_WATCH, cold);
-            return JZX_ERR_NO_MEMORY;
-        }
-        fill_cold(loop, cold, opts);
-    }
+    struct jzx__cold *cold;
+    if (!make_cold(loop, me, opts, bonds, &cold))
+        return JZX_ERR_NO_MEMORY;
     jzx_err err = JZX_OK;
     struct jzx__actor *slot =
         jzx__table_acquire(&loop->table, me != NULL ? jzx__slots_of(me) : NULL, &err);
     if (slot == NULL) {
-        jzx__spare_destroy(loop, me, JZX__PART_WATCH, cold);
+        jzx__cold_destroy(loop, me, cold);
         return err;
     }
     if (bonds != NULL)
@@ -358,4 +333,21 @@ jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) 
     bool made = spawn_easy(loop, jzx__seat_enter(seat), opts, id);
     jzx__seat_leave(seat, 0);
     return JZX_LIKELY(made) ? JZX_OK : spawn_any(loop, opts, id);
+}
+
+/* ---- children ---- */
+
+void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *actor) {
+    struct jzx__message *note = jzx__actor_cold(actor)->started_note;
+    if (note == NULL)
+        return;
+    jzx__actor_cold(actor)->started_note = NULL;
+    jzx_actor_id to;
+    memcpy(&to, note->payload, sizeof to);
+    note->sender = jzx__actor_id(actor);
+    note->node.generation = jzx_id_generation(to);
+    struct jzx__actor *supervisor = jzx__table_lookup(&loop->table, to);
+    if (supervisor == NULL || jzx__mailbox_deliver(loop, me, supervisor, note) != JZX_OK)
+        jzx__message_destroy(loop, me, note);
 }

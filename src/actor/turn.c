@@ -2,10 +2,15 @@
 /* One turn of an actor (R8): its messages one after another until it has none, its budget is
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
  * message. */
+#include "actor/turn.h"
+
+#include "actor/announce.h"
 #include "actor/contain.h"
+#include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
 #include "actor/share.h"
+#include "actor/spawn.h"
 #include "sched/balance.h"
 #include "sched/pass.h"
 
@@ -28,18 +33,6 @@ static const char *text_of(jzx_behavior_result result) {
 static inline void keep_state(const struct jzx__turn *turn, struct jzx__actor *actor) {
     if (JZX_UNLIKELY(turn->ctx.state != actor->task.arg))
         actor->task.arg = turn->ctx.state;
-}
-
-void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
-    if ((actor->task.care & JZX__CARE_ANNOUNCE) == 0)
-        return;
-    actor->task.care &= (uint16_t)~JZX__CARE_ANNOUNCE;
-    if (!jzx__observer_is_set(&loop->observer))
-        return;
-    jzx_event event = {.kind = JZX_EVENT_ACTOR_START,
-                       .actor = jzx__actor_id(actor),
-                       .name = jzx__actor_name(actor)};
-    jzx__loop_emit(loop, &event);
 }
 
 static JZX_COLD void end_failed(struct jzx__worker *me, struct jzx__actor *actor,

@@ -2,7 +2,8 @@
 /* A snapshot of a loop for people. It reads only what any thread may read, so it can be taken at
  * any time from anywhere, and stops nobody; figures that belong together may be of slightly
  * different moments. */
-#include "actor/system.h"
+#include "actor/info.h"
+#include "actor/loop.h"
 #include "super/super.h"
 
 #include <stdarg.h>

@@ -5,14 +5,17 @@
  * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
  * L3  at destroy the books balance: accepted = handled + dead. */
 #include "actor/contain.h"
+#include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"
-#include "actor/timer.h"
+#include "actor/turn.h"
 #include "base/alloc.h"
 #include "loop/config.h"
 #include "loop/stop.h"
 #include "sched/balance.h"
+#include "super/super.h"
+#include "timer/timer.h"
 
 #include <string.h>
 
@@ -86,29 +89,42 @@ static void wake_all(struct jzx__clock_user *user) {
     jzx__sched_wake_all(JZX_CONTAINER_OF(user, struct jzx__sched, clock_user));
 }
 
-static void deinit_timers(struct jzx_loop *loop, uint32_t worker_count) {
-    for (uint32_t i = 0; i < worker_count; i++)
-        jzx__timers_deinit(loop->sched.workers[i]);
-    if (loop->sched.shared_clock != NULL)
-        jzx__clock_leave(loop->sched.shared_clock, &loop->sched.clock_user);
-    jzx__timer_pool_deinit(&loop->timer_pool);
-}
-
-/* The clock, and a wheel for each worker. False without memory: then the scheduler is gone, too. */
-static bool init_timers(struct jzx_loop *loop) {
-    struct jzx__sched *sched = &loop->sched;
-    jzx__timer_pool_init(&loop->timer_pool, &sched->allocator);
+static void join_clock(struct jzx__sched *sched) {
     sched->clock_user.wake = wake_all;
     if (sched->shared_clock != NULL)
         jzx__clock_join(&sched->clock, sched->shared_clock, &sched->clock_user);
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        if (!jzx__timers_init(sched->workers[i])) {
-            deinit_timers(loop, i);
-            jzx__sched_deinit(sched);
-            return false;
-        }
-    }
+}
+
+static void leave_clock(struct jzx__sched *sched) {
+    if (sched->shared_clock != NULL)
+        jzx__clock_leave(sched->shared_clock, &sched->clock_user);
+}
+
+/* All but the memory of the loop itself. False without memory, or if faults cannot be contained:
+ * then nothing is left behind. */
+static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
+    loop->part_ops = jzx__part_table;
+    loop->kinds = jzx__kinds;
+    loop->default_mailbox_cap = config->default_mailbox_cap;
+    loop->default_heap_quota = config->default_heap_quota;
+    if (!jzx__sched_init(&loop->sched, config, &actor_ops))
+        return false;
+    join_clock(&loop->sched);
+    jzx__table_init(&loop->table, config->max_actors, &loop->sched.allocator);
+    for (uint32_t i = 0; i < config->workers; i++)
+        jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, config->workers);
+    if (!jzx__parts_open(loop, config))
+        goto no_parts;
+    if (!jzx__contain_open(loop))
+        goto not_contained;
     return true;
+not_contained:
+    jzx__parts_close(loop);
+no_parts:
+    jzx__table_deinit(&loop->table);
+    leave_clock(&loop->sched);
+    jzx__sched_deinit(&loop->sched);
+    return false;
 }
 
 jzx_loop *jzx_loop_create(const jzx_config *config) {
@@ -121,30 +137,10 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (loop == NULL)
         return NULL;
     memset(loop, 0, sizeof *loop);
-    if (!jzx__sched_init(&loop->sched, &filled, &actor_ops) || !init_timers(loop)) {
-        jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
-        return NULL;
-    }
-    if (!jzx__contain_open(loop)) {
-        deinit_timers(loop, loop->sched.worker_count);
-        jzx__sched_deinit(&loop->sched);
-        jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
-        return NULL;
-    }
-    loop->part_ops = jzx__part_table;
-    loop->kinds = jzx__kinds;
-    jzx__table_init(&loop->table, filled.max_actors, &loop->sched.allocator);
-    jzx__registry_init(&loop->registry, &loop->table, &loop->sched.allocator);
-    jzx__groups_init(&loop->groups, &filled, &loop->sched.allocator);
-    for (uint32_t i = 0; i < filled.workers; i++)
-        jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, filled.workers);
-    loop->default_mailbox_cap = filled.default_mailbox_cap;
-    jzx__pool_names_init(&loop->pools);
-    jzx__lock_init(&loop->supers.lock);
-    for (uint32_t i = 0; i < JZX__SUPER_BUCKETS; i++)
-        jzx__list_init(&loop->supers.buckets[i]);
-    loop->default_heap_quota = filled.default_heap_quota;
-    return loop;
+    if (open_loop(loop, &filled))
+        return loop;
+    jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
+    return NULL;
 }
 
 uint32_t jzx_loop_workers(const jzx_loop *loop) {
@@ -276,7 +272,7 @@ static void settle_timers(struct jzx_loop *loop, struct jzx__seat *seat) {
 /* True if a supervisor at the top has given up, and so stopped the loop. */
 static bool was_escalated(const struct jzx_loop *loop) {
     /* relaxed: written before the stop, which was seen */
-    return jzx__atomic_load_relaxed(&loop->escalated) != 0;
+    return jzx__atomic_load_relaxed(&jzx__supers_of(loop)->escalated) != 0;
 }
 
 jzx_err jzx_loop_run(jzx_loop *loop) {
@@ -417,13 +413,10 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     assert_books(loop);
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;
-    jzx__groups_deinit(&loop->groups);
-    jzx__registry_deinit(&loop->registry);
     jzx__contain_close(loop);
+    jzx__parts_close(loop);
     jzx__table_deinit(&loop->table);
-    jzx__lock_deinit(&loop->supers.lock);
-    jzx__pool_names_deinit(&loop->pools);
-    deinit_timers(loop, loop->sched.worker_count);
+    leave_clock(&loop->sched);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
     return JZX_OK;

@@ -15,9 +15,10 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
-    [JZX__PART_HEAP] = &jzx__part_heap,     [JZX__PART_TIMER] = &jzx__part_timer,
-    [JZX__PART_WATCH] = &jzx__part_watch,   [JZX__PART_ASK] = &jzx__part_ask,
-    [JZX__PART_GROUPS] = &jzx__part_groups,
+    [JZX__PART_HEAP] = &jzx__part_heap,           [JZX__PART_TIMER] = &jzx__part_timer,
+    [JZX__PART_WATCH] = &jzx__part_watch,         [JZX__PART_ASK] = &jzx__part_ask,
+    [JZX__PART_DIRECTORY] = &jzx__part_directory, [JZX__PART_SUPER] = &jzx__part_super,
+    [JZX__PART_POOL] = &jzx__part_pool,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

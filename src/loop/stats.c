@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The observer and the counters of a loop, as its users see them. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include <string.h>
 

@@ -2,6 +2,8 @@
 /* Stopping gently, with a deadline, and telling what holds a loop up. */
 #include "loop/stop.h"
 
+#include "actor/control.h"
+#include "actor/info.h"
 #include "actor/mailbox.h"
 #include "base/log.h"
 

@@ -3,7 +3,7 @@
 #ifndef JZX_LOOP_STOP_H
 #define JZX_LOOP_STOP_H
 
-#include "actor/system.h"
+#include "actor/loop.h"
 
 /* Asks one actor, or all that the worker owns, to work off what they have and end. */
 void jzx__loop_ask_to_end(struct jzx__worker *me, struct jzx__task *task);

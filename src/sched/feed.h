@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A feed (a source of work): a queue by which other threads bring something to a worker, and how the worker
- * takes it in. A worker has one array of them. Every place that asks whether something came (the
+/* A feed: a queue by which other threads bring work to a worker, and how the worker takes it in. A
+ * worker has one array of them. Every place that asks whether something came (the
  * round, the checks before a sleep, the end of a loop) walks the array, so a new feed is added
  * in one place: the layer above lists it in its jzx__task_ops.
  *

@@ -23,11 +23,11 @@ jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts, jz
 /* Inside the bracket: S4 of seat.h. */
 static void lock(struct jzx_loop *loop, struct jzx__visit *visit) {
     jzx__visit_begin(visit);
-    jzx__lock_acquire(&loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(loop)->lock);
 }
 
 static void unlock(struct jzx_loop *loop, const struct jzx__visit *visit) {
-    jzx__lock_release(&loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(loop)->lock);
     jzx__visit_end(visit);
 }
 

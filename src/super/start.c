@@ -2,10 +2,11 @@
 /* How children and supervisors are made, and what is left of them when they have ended. */
 #include "super/start.h"
 
+#include "actor/control.h"
 #include "actor/mailbox.h"
-#include "actor/registry.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "directory/registry.h"
 
 #include <string.h>
 
@@ -16,11 +17,11 @@ struct jzx__child *jzx__child_create(struct jzx__super *super, const jzx_child_s
     if (child == NULL)
         return NULL;
     *child = (struct jzx__child){.super = super, .spec = spec, .wanted = true};
-    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     child->number = super->next_number++;
     jzx__list_push_back(&super->children, &child->link);
     super->child_count++;
-    jzx__lock_release(&super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(super->loop)->lock);
     return child;
 }
 
@@ -73,8 +74,10 @@ static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
                          struct jzx__bonds *bonds) {
     struct jzx__super *super = turn->super;
     struct jzx__worker *me = turn->own.me;
-    *bonds = (struct jzx__bonds){
-        .mail = child->mail, .keeps_mail = child->spec->keep_mailbox, .is_child = true};
+    *bonds = (struct jzx__bonds){.ops = &jzx__watch_bonds,
+                                 .mail = child->mail,
+                                 .keeps_mail = child->spec->keep_mailbox,
+                                 .is_child = true};
     if (!jzx__own_ensure_part(&turn->own, JZX__PART_WATCH) ||
         !create_started_note(turn, child, bonds))
         return false;
@@ -177,7 +180,7 @@ static void destroy(struct jzx__super *super) {
 }
 
 static struct jzx__list *bucket_of(struct jzx_loop *loop, jzx_actor_id id) {
-    return &loop->supers.buckets[jzx_id_index(id) % JZX__SUPER_BUCKETS];
+    return &jzx__supers_of(loop)->buckets[jzx_id_index(id) % JZX__SUPER_BUCKETS];
 }
 
 struct jzx__super *jzx__super_find(struct jzx_loop *loop, jzx_actor_id id) {
@@ -207,9 +210,9 @@ static void clean_up(jzx_context *ctx, jzx_exit_reason reason) {
     struct jzx__visit visit;
     (void)reason;
     struct jzx__worker *me = jzx__loop_visit(super->loop, &visit);
-    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     jzx__list_remove(&super->link);
-    jzx__lock_release(&super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(super->loop)->lock);
     drop_children(super, me);
     destroy(super);
     jzx__visit_end(&visit);
@@ -258,9 +261,9 @@ static void publish(void *arg, jzx_actor_id id) {
     const struct jzx__bonds *bonds = publication->bonds;
     super->id = id;
     jzx__rng_init(&super->rng, id);
-    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     jzx__list_push_back(bucket_of(super->loop, id), &super->link);
-    jzx__lock_release(&super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(super->loop)->lock);
     if (bonds != NULL && bonds->before != NULL)
         bonds->before(bonds->before_arg, id);
 }

@@ -19,9 +19,9 @@
 #define JZX_SUPER_SUPER_H
 
 #include "actor/own.h"
-#include "actor/watch.h"
 #include "base/rng.h"
 #include "super/spec.h"
+#include "watch/watch.h"
 
 #include "jzx/timer.h"
 
@@ -33,6 +33,18 @@
 #define JZX__TAG_PLAN_TIME 0xFFFF0007u  /* the plan's delay is over */
 #define JZX__TAG_SUPER_STOP 0xFFFF0008u /* somebody wants it to end: the reason */
 #define JZX__TAG_COMMAND 0xFFFF0009u    /* struct jzx__command */
+
+/* The supervisors of a loop, by the slot of their actor. */
+#define JZX__SUPER_BUCKETS 64u
+struct jzx__supers {
+    struct jzx__lock lock;
+    struct jzx__list buckets[JZX__SUPER_BUCKETS];
+    _Atomic uint32_t escalated; /* 1 when a supervisor at the top has given up */
+};
+
+static inline struct jzx__supers *jzx__supers_of(const struct jzx_loop *loop) {
+    return loop->parts[JZX__PART_SUPER];
+}
 
 struct jzx__child {
     struct jzx__link link; /* in start order */
@@ -55,7 +67,7 @@ struct jzx__child {
     jzx_timer_id timer;          /* U5 */
     const char *trouble;         /* why it was killed, if the supervisor did that; or NULL */
     jzx_err name_err;            /* of the incarnation that runs: JZX_OK, or it is killed */
-    struct jzx__name *pin;       /* of its registered name; see actor/registry.h */
+    struct jzx__name *pin;       /* of its registered name; see directory/registry.h */
     struct jzx__node *mail;      /* that it gets when it is started again */
     struct jzx__message *answer; /* to jzx_supervisor_add; sent once */
     jzx_exit_reason last_reason;

@@ -2,10 +2,11 @@
 /* The behaviour of a supervisor: one event at a time, and then the next step of its plan. */
 #include "super/super.h"
 
+#include "actor/control.h"
 #include "actor/mailbox.h"
-#include "actor/timer.h"
 #include "base/log.h"
 #include "super/start.h"
+#include "timer/timer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 /* ---- small things ---- */
 
 void jzx__child_set(struct jzx__child *child, jzx_child_state state, jzx_actor_id id) {
-    struct jzx__supers *supers = &child->super->loop->supers;
+    struct jzx__supers *supers = jzx__supers_of(child->super->loop);
     jzx__lock_acquire(&supers->lock); /* U2 */
     child->super->actor_count -= jzx__child_has_actor(child);
     child->state = state;
@@ -26,7 +27,7 @@ void jzx__child_set(struct jzx__child *child, jzx_child_state state, jzx_actor_i
 }
 
 static void set_end(struct jzx__child *child, jzx_exit_reason reason, const char *text) {
-    struct jzx__supers *supers = &child->super->loop->supers;
+    struct jzx__supers *supers = jzx__supers_of(child->super->loop);
     jzx__lock_acquire(&supers->lock); /* U2 */
     child->last_reason = reason;
     snprintf(child->last_text, sizeof child->last_text, "%s", text);
@@ -34,7 +35,7 @@ static void set_end(struct jzx__child *child, jzx_exit_reason reason, const char
 }
 
 static void set_attempt(struct jzx__child *child, uint32_t attempt, uint64_t delay_ns) {
-    struct jzx__supers *supers = &child->super->loop->supers;
+    struct jzx__supers *supers = jzx__supers_of(child->super->loop);
     jzx__lock_acquire(&supers->lock); /* U2 */
     child->attempt = attempt;
     child->delay_ns = delay_ns;
@@ -88,10 +89,10 @@ static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
     cancel_timer(turn, &child->timer);
     drop_mail(turn, child);
     answer(turn, child, JZX_ERR_UNKNOWN);
-    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     jzx__list_remove(&child->link);
     super->child_count--;
-    jzx__lock_release(&super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(super->loop)->lock);
     jzx__child_destroy(child);
 }
 
@@ -101,9 +102,9 @@ static void close_with(struct jzx__super_turn *turn, jzx_exit_reason reason, con
     struct jzx__super *super = turn->super;
     if (super->closing)
         return;
-    jzx__lock_acquire(&super->loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     super->closing = true;
-    jzx__lock_release(&super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(super->loop)->lock);
     super->end_reason = reason;
     snprintf(super->end_text, sizeof super->end_text, "%s", text);
     cancel_timer(turn, &super->plan_timer);
@@ -226,10 +227,10 @@ static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
 /* A restart that has happened, for those who watch. */
 static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__super *super = turn->super;
-    jzx__lock_acquire(&super->loop->supers.lock); /* U2 */
+    jzx__lock_acquire(&jzx__supers_of(super->loop)->lock); /* U2 */
     child->restarts++;
     super->restarts++;
-    jzx__lock_release(&super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(super->loop)->lock);
     jzx__log(&super->loop->sched.log, JZX_LOG_INFO,
              "supervisor %u.%u starts %s again as %u.%u: attempt %u after %llu ms, was %s%s%s",
              jzx_id_index(super->id), jzx_id_generation(super->id), jzx__child_name(child),
@@ -552,9 +553,9 @@ static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
         forget(turn, child);
         return;
     }
-    jzx__lock_acquire(&turn->super->loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(turn->super->loop)->lock);
     child->forgotten = true;
-    jzx__lock_release(&turn->super->loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(turn->super->loop)->lock);
     if (child->state != JZX_CHILD_STOPPING)
         stop(turn, child);
 }
@@ -629,7 +630,7 @@ static void handle(jzx_context *ctx, const jzx_message *msg) {
         return;
     if (super->is_top && super->escalates) {
         /* relaxed: read after the stop was seen */
-        jzx__atomic_store_relaxed(&super->loop->escalated, 1u);
+        jzx__atomic_store_relaxed(&jzx__supers_of(super->loop)->escalated, 1u);
         jzx__sched_close(&super->loop->sched);
     }
     jzx_exit(ctx, super->end_reason, super->end_text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The supervision trees of a loop as text. No user code runs under the lock, so the tree is looked
  * at child by child; what changes meanwhile may be missing or shown twice. */
+#include "actor/info.h"
 #include "super/super.h"
 
 #include <stdio.h>
@@ -19,9 +20,9 @@ static jzx_actor_id top_of(struct jzx_loop *loop, size_t n) {
     jzx_actor_id found = JZX_NOBODY;
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* S4 of seat.h */
-    jzx__lock_acquire(&loop->supers.lock);
+    jzx__lock_acquire(&jzx__supers_of(loop)->lock);
     for (uint32_t i = 0; i < JZX__SUPER_BUCKETS && found == JZX_NOBODY; i++) {
-        struct jzx__link *ring = &loop->supers.buckets[i].ring;
+        struct jzx__link *ring = &jzx__supers_of(loop)->buckets[i].ring;
         for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
             const struct jzx__super *super = JZX_CONTAINER_OF(link, struct jzx__super, link);
             if (super->is_top && n-- == 0) {
@@ -30,7 +31,7 @@ static jzx_actor_id top_of(struct jzx_loop *loop, size_t n) {
             }
         }
     }
-    jzx__lock_release(&loop->supers.lock);
+    jzx__lock_release(&jzx__supers_of(loop)->lock);
     jzx__visit_end(&visit);
     return found;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What an actor does with timers of its own: by key, and the receive timeout. All of it in its own
  * turn, also in one that has lost its worker: then the lists may be read, and the rest is asked of
- * the worker (H4 of actor/timer.h). */
+ * the worker (H4 of timer/timer.h). */
 #include "actor/own.h"
-#include "actor/timer_list.h"
+#include "timer/list.h"
 
 #include "jzx/message.h"
 
@@ -29,7 +29,7 @@ static struct found requested(struct jzx__node *node) {
 }
 
 static struct found at_index(const struct jzx__own *own, uint32_t index) {
-    return (struct found){jzx__timer_record(&own->turn->ctx.loop->timer_pool, index), index};
+    return (struct found){jzx__timer_record(jzx__timer_pool_of(own->turn->ctx.loop), index), index};
 }
 
 /* What is in a place of the list of those with a key. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages that come later, to any actor, from any thread. */
-#include "actor/timer_easy.h"
+#include "timer/easy.h"
 
 #include "jzx/message.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/actor/timer.c, included, so that its use of records can be marked (timer_marks.h), with the
+/* src/timer/timer.c, included, so that its use of records can be marked (timer_marks.h), with the
  * real mailbox, table, pool and wheel, and the real end of an actor. Of the turn there is only what
  * it does with messages of timers.
  *
@@ -10,13 +10,16 @@
 #include "timer_marks.h"
 #include "workers.h"
 
+#include "actor/exit.h"
+
 /* A small wheel: it is set up anew for each execution. No timer here is further away. */
 #undef JZX__WHEEL_SHAPE
 #define JZX__WHEEL_SHAPE ((struct jzx__wheel_shape){{8, 2, 2}})
 
-#include "actor/timer.c"
-#include "actor/timer_easy.h"
-#include "actor/timer_make.c"
+#include "timer/easy.h"
+#include "timer/make.c"
+#include "timer/timer.c"
+#include "timer/worker.c"
 
 #define O(number) ((uint64_t)1 << (number))
 
@@ -27,6 +30,8 @@
 
 static struct {
     struct jzx_loop loop;
+    struct jzx__timer_pool timer_pool;
+    struct jzx__timers timers[2];
     struct jzx__seat seats[2];
     _Alignas(64) char cold[COLD_MAX][JZX__RECORD_SIZE];
     _Alignas(64) char blocks[2][BLOCKS_MAX][JZX__BLOCK_SIZE_MIN]; /* for lists, and what repeats */
@@ -46,14 +51,10 @@ static struct timer_marks *timer_marks(void) {
     return &s.marks;
 }
 
-/* In place of src/actor/turn.c: nobody observes. */
-void jzx__actor_announce(struct jzx_loop *loop, struct jzx__actor *actor) {
-    (void)loop;
-    (void)actor;
-}
-
-/* In place of src/actor/groups.c: nobody has joined any. */
-const struct jzx__part_ops jzx__part_groups = {0};
+/* In place of the parts that are not under test here. */
+const struct jzx__part_ops jzx__part_directory = {0};
+const struct jzx__part_ops jzx__part_super = {0};
+const struct jzx__part_ops jzx__part_pool = {0};
 
 /* ---- workers ---- */
 
@@ -106,6 +107,7 @@ static void set_up_worker(unsigned index) {
     struct jzx__worker *worker = s.loop.sched.workers[index];
     jzx__atomic_store_relaxed(&worker->seat, &s.seats[index]);
     jzx__atomic_store_relaxed(&s.seats[index].worker, worker);
+    jzx__actor_worker_of(worker)->parts[JZX__PART_TIMER] = &s.timers[index];
     MODEL_ASSERT(jzx__timers_init(worker));
 }
 
@@ -147,7 +149,8 @@ static void set_up_bare(void) {
     MODEL_ASSERT(jzx__sched_init(&s.loop.sched, &config, &ops));
     s.loop.sched.clock = (struct jzx__clock){.now = clock_now, .manual_ns = MS};
     model_thread_local(&jzx__seat_of_thread, sizeof jzx__seat_of_thread);
-    jzx__timer_pool_init(&s.loop.timer_pool, &model_allocator);
+    jzx__timer_pool_init(&s.timer_pool, &model_allocator);
+    s.loop.parts[JZX__PART_TIMER] = &s.timer_pool;
     s.loop.part_ops = jzx__part_table;
     s.loop.table.max = 2; /* the rest of it is zero already, as jzx__table_init would have it */
     s.loop.table.allocator = &model_allocator;
@@ -165,8 +168,8 @@ static void set_up(void) {
 
 /* Worker 0 has one record at hand: of a batch, most would only cost time. */
 static void stock(void) {
-    struct jzx__timer *timer = (jzx__timer_alloc)(&s.loop.timer_pool, NULL);
-    (jzx__timer_free)(&s.loop.timer_pool, &jzx__timers_of(sit(0))->cache, timer);
+    struct jzx__timer *timer = (jzx__timer_alloc)(jzx__timer_pool_of(&s.loop), NULL);
+    (jzx__timer_free)(jzx__timer_pool_of(&s.loop), &jzx__timers_of(sit(0))->cache, timer);
 }
 
 /* The same, and the actor has a cold record. */
@@ -442,7 +445,7 @@ static void restart_and_return(void) {
     const struct jzx__timer_spec spec = {.to = s.actor_id, .delay_ns = 1};
     const struct jzx__timer_list *list = jzx__actor_timers(s.actor)->plain;
     model_plain_read(list);
-    struct jzx__timer *timer = jzx__timer_record(&s.loop.timer_pool, list->places[0]);
+    struct jzx__timer *timer = jzx__timer_record(jzx__timer_pool_of(&s.loop), list->places[0]);
     s.cancelled += jzx__timer_cancel_listed(&s.loop, NULL, timer, list->places[0]);
     timer = jzx__timer_make(&s.loop, NULL, &spec);
     MODEL_ASSERT(timer != NULL && jzx__timer_request(&s.turn, timer));

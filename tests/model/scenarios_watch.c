@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/actor/watch.c, included, so that its use of records can be marked (watch_marks.h), with the
+/* src/watch/watch.c, included, so that its use of records can be marked (watch_marks.h), with the
  * real calls of actors (link.c), the real mailbox, table and end of an actor. Of the turn there is
  * only what it does with the messages of watches.
  *
@@ -10,7 +10,7 @@
 #include "watch_marks.h"
 #include "workers.h"
 
-#include "actor/watch.c"
+#include "watch/watch.c"
 
 #define O(number) ((uint64_t)1 << (number))
 

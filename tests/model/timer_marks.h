@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Included before src/actor/timer.c, and by nothing else: tells the engine what its functions do to
+/* Included before src/timer/timer.c, and by nothing else: tells the engine what its functions do to
  * the plain parts of a record. The entry of the wheel or the node that travels is one part, as are
  * the word behind the state, the payload, and the number, with the actor's list: each may be in
  * other hands (H1). All of a record is written when it is made and when it is freed, so that
@@ -13,7 +13,7 @@
 #include "engine.h"
 
 #include "actor/mailbox.h"
-#include "actor/timer_list.h"
+#include "timer/list.h"
 
 #define MARKS_RECORDS_MAX 4
 

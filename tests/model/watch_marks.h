@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Included before src/actor/watch.c, and by nothing else: tells the engine what its functions do to
+/* Included before src/watch/watch.c, and by nothing else: tells the engine what its functions do to
  * the plain parts of a record, and counts records. The two nodes that travel are a part each, as
  * are the links in the two lists and the text of the notice. All of a record is written when it is
  * made and when it is freed, so that whoever still has it then is found as a race; and nobody may
@@ -10,7 +10,7 @@
 #include "engine.h"
 
 #include "actor/mailbox.h"
-#include "actor/watch.h"
+#include "watch/watch.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions on the machine's clock, answered at once, late, twice or never, by actors that move and
  * by threads that are none: of each the asker hears exactly one thing, and only of its own. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include "fixture.h"
 

@@ -2,7 +2,7 @@
 /* Names and groups used by everybody at once: actors that join, leave, take names and die on
  * several workers, threads that look up, broadcast and route. Whoever stays in a group gets each
  * broadcast once, and whoever watches it sees a history that makes sense. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include "fixture.h"
 

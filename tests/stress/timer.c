@@ -2,7 +2,7 @@
 /* Timers on the machine's clock, set and cancelled by everybody at once: each comes once, or its
  * cancel said that it will not, whatever moves or dies meanwhile. Nothing here asks how late one
  * comes, only that none is early. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include "fixture.h"
 

@@ -5,7 +5,7 @@
  * and slots are in frames that end, items are plain memory that is freed by who takes them. */
 #include "sched/waiter.h"
 
-#include "actor/system.h"
+#include "actor/loop.h"
 #include "base/clock.h"
 #include "base/rng.h"
 

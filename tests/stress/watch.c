@@ -2,7 +2,7 @@
 /* Monitors and links while everybody dies: kill storms on one to eight workers, with actors that
  * move after every message. Each monitor is heard of once or was taken back, links are mutual, and
  * nothing is left. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include "fixture.h"
 

@@ -2,7 +2,7 @@
 /* Several workers, as hard as it goes: every message arrives once and in order however often its
  * actors move, slots are used again under late senders, the books balance, and runs begin and end
  * without a trace. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include "fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of questions from inside: places are used again, but no reference ever (Q2 of
- * actor/ask.h). */
-#include "actor/ask.h"
+ * ask/ask.h). */
+#include "ask/ask.h"
 #include "actor/part.h"
 
 #include "fixture.h"

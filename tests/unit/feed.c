@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The feeds of a loop's workers; those of a worker alone are in worker_inject.c. */
-#include "actor/system.h"
+#include "actor/loop.h"
 
 #include "jzx_test.h"
 

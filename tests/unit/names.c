@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of names by itself: values live or die by a table of the test. */
-#include "actor/names.h"
+#include "directory/names.h"
 
 #include "fixture.h"
 

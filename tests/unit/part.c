@@ -3,6 +3,7 @@
  * stands in the place of questions, which these actors do not ask. */
 #include "actor/part.h"
 
+#include "actor/exit.h"
 #include "actor/mailbox.h"
 
 #include "fixture.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Moving a name to a new actor, as those do who start actors again. */
-#include "actor/registry.h"
+#include "directory/registry.h"
 
-#include "actor/system.h"
-#include "actor/watch.h"
+#include "actor/loop.h"
+#include "watch/watch.h"
 
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of an actor's timers against the invariants O1 and O2, and without memory. */
-#include "actor/timer_list.h"
+#include "timer/list.h"
 
 #include "fixture.h"
 #include "seeds.h"
@@ -23,7 +23,7 @@ static void list_open(void) {
     assert_true(jzx__loop_enter(s.loop, &s.drive));
     s.me = s.loop->sched.workers[0];
     for (uint32_t i = 0; i < RECORDS; i++) {
-        s.records[i] = jzx__timer_alloc(&s.loop->timer_pool, jzx__timer_cache_of(s.me));
+        s.records[i] = jzx__timer_alloc(jzx__timer_pool_of(s.loop), jzx__timer_cache_of(s.me));
         assert_non_null(s.records[i]);
         s.indexes[i] = s.records[i]->number;
     }
@@ -33,7 +33,7 @@ static void list_close(void) {
     jzx__timer_list_free(s.loop, s.me, &s.list);
     JZX_EXPECT(s.list == NULL);
     for (uint32_t i = 0; i < RECORDS; i++)
-        jzx__timer_free(&s.loop->timer_pool, jzx__timer_cache_of(s.me), s.records[i]);
+        jzx__timer_free(jzx__timer_pool_of(s.loop), jzx__timer_cache_of(s.me), s.records[i]);
     jzx__loop_leave(s.loop, &s.drive);
     fixture_destroy(s.loop); /* at the end of the test all memory must be back */
 }

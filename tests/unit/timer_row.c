@@ -2,7 +2,7 @@
 /* Timers that one message sets in a row, on a clock that only the test moves: each counts from its
  * own call, and those of one tick come in order. tests/api/timer_row.c does it on the real clock.
  */
-#include "actor/timer.h"
+#include "timer/timer.h"
 
 #include "fixture.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns on virtual time: with a clock that stands still the order of turns is a function of the
  * program alone. */
-#include "actor/system.h"
+#include "actor/turn.h"
+
+#include "actor/loop.h"
+
 #include "fixture.h"
 
 static jzx_loop *loop_with_still_clock(const jzx_config *config) {

@@ -3,8 +3,8 @@
  * worker, and the two wakers of the scheduler (invariants A1-A9 of waiter.h). */
 #include "sched/waiter.h"
 
-#include "actor/timer.h"
 #include "base/clock.h"
+#include "timer/timer.h"
 
 #include "rig.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A look-up with a writer between any two of its loads: src/actor/names.c, included, so that each
- * load can be counted, and something done before it. */
+/* A look-up with a writer between any two of its loads: src/directory/names.c, included, so that
+ * each load can be counted, and something done before it. */
 #include "base/atomic.h"
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ static void before_load(void);
 #undef jzx__atomic_load_relaxed
 #define jzx__atomic_load_relaxed(p) (before_load(), atomic_load_explicit((p), memory_order_relaxed))
 
-#include "actor/names.c"
+#include "directory/names.c"
 
 #include "fixture.h"
 

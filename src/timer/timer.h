@@ -31,13 +31,14 @@
  *
  * Rejected: timers that move with their actor (one that waits in a deque to be stolen would have no
  * wheel); a lock per actor (most timers are set and cancelled by their own actor). */
-#ifndef JZX_ACTOR_TIMER_H
-#define JZX_ACTOR_TIMER_H
+#ifndef JZX_TIMER_TIMER_H
+#define JZX_TIMER_TIMER_H
 
 #include "actor/message.h"
 #include "actor/part.h"
-#include "actor/timer_pool.h"
+#include "base/pace.h"
 #include "time/wheel.h"
+#include "timer/pool.h"
 
 #include "jzx/ask.h"
 #include "jzx/timer.h"
@@ -200,12 +201,22 @@ static inline void jzx__timer_to_message(struct jzx__timer *timer) {
     message->len = len;
 }
 
-/* False without memory. */
-bool jzx__timers_init(struct jzx__worker *worker);
-void jzx__timers_deinit(struct jzx__worker *worker);
+/* What a worker has of timers. */
+struct jzx__timers {
+    struct jzx__wheel wheel;
+    struct jzx__timer_cache cache;
+    struct jzx__pace pace;
+    uint64_t set_at; /* jzx__timer_set_at */
+
+    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t mail_count; /* cancels sent to its mail, by others */
+};
 
 static inline struct jzx__timers *jzx__timers_of(struct jzx__worker *worker) {
-    return &JZX_CONTAINER_OF(worker, struct jzx__actor_worker, worker)->timers;
+    return jzx__actor_worker_of(worker)->parts[JZX__PART_TIMER];
+}
+
+static inline struct jzx__timer_pool *jzx__timer_pool_of(const struct jzx_loop *loop) {
+    return loop->parts[JZX__PART_TIMER];
 }
 
 /* What the state says besides the generation when it is SET at that worker. */

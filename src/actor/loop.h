@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* struct jzx_loop: a scheduler, a table of actors and an observer. The loop layer creates and
  * drives it; the actor layer works inside it. */
-#ifndef JZX_ACTOR_SYSTEM_H
-#define JZX_ACTOR_SYSTEM_H
+#ifndef JZX_ACTOR_LOOP_H
+#define JZX_ACTOR_LOOP_H
 
-#include "actor/groups.h"
-#include "actor/registry.h"
 #include "actor/table.h"
-#include "actor/timer_pool.h"
-#include "base/pace.h"
 #include "observe/observer.h"
-#include "pool/names.h"
 #include "sched/sched.h"
-#include "time/wheel.h"
 
 #include "jzx/loop.h"
-
-/* What a worker has of timers. */
-struct jzx__timers {
-    struct jzx__wheel wheel;
-    struct jzx__timer_cache cache;
-    struct jzx__pace pace;
-    uint64_t set_at; /* jzx__timer_set_at */
-};
 
 /* The feeds that the layers above the scheduler add (sched/feed.h). */
 enum {
@@ -34,34 +20,19 @@ enum {
 struct jzx__actor_worker {
     struct jzx__worker worker;
     struct jzx__slot_cache slots;
-    struct jzx__timers timers;
-    uint64_t refs; /* of monitors that were made on it */
-
-    /* Written by other threads. */
-    _Alignas(JZX_CACHE_LINE) _Atomic uint32_t timer_mail_count; /* cancels sent to the timer mail */
-};
-
-/* The supervisors of a loop, by the slot of their actor; see super/super.h. */
-#define JZX__SUPER_BUCKETS 64u
-struct jzx__supers {
-    struct jzx__lock lock;
-    struct jzx__list buckets[JZX__SUPER_BUCKETS];
+    void *parts[JZX__PART_COUNT]; /* what the parts keep per worker, see part.h; NULL: nothing */
+    uint64_t refs;                /* references that were made on it */
 };
 
 struct jzx_loop {
     struct jzx__table table;
     struct jzx__sched sched;
-    struct jzx__timer_pool timer_pool;
-    struct jzx__registry registry;
-    struct jzx__groups groups;
     struct jzx__observer observer;
     const struct jzx__part_ops *const *part_ops; /* jzx__part_table, by enum jzx__part */
     const struct jzx__kind_ops *const *kinds;    /* jzx__kinds, by enum jzx__kind */
-    struct jzx__supers supers;
-    struct jzx__pool_names pools; /* registered ones: loop/pools.c */
-    _Atomic uint32_t escalated;   /* 1 when a supervisor at the top has given up */
+    void *parts[JZX__PART_COUNT];                /* what the parts keep per loop; NULL: nothing */
     uint32_t default_mailbox_cap;
-    _Atomic uint64_t refs;     /* of monitors that were made without a worker */
+    _Atomic uint64_t refs;     /* references that were made without a worker */
     size_t default_heap_quota; /* 0: unlimited */
 
     /* The caller's own. */
@@ -77,9 +48,17 @@ static inline struct jzx_loop *jzx__loop_of(struct jzx__worker *worker) {
     return JZX_CONTAINER_OF(worker->sched, struct jzx_loop, sched);
 }
 
-static inline struct jzx__slot_cache *jzx__slots_of(struct jzx__worker *worker) {
-    return &JZX_CONTAINER_OF(worker, struct jzx__actor_worker, worker)->slots;
+static inline struct jzx__actor_worker *jzx__actor_worker_of(struct jzx__worker *worker) {
+    return JZX_CONTAINER_OF(worker, struct jzx__actor_worker, worker);
 }
+
+static inline struct jzx__slot_cache *jzx__slots_of(struct jzx__worker *worker) {
+    return &jzx__actor_worker_of(worker)->slots;
+}
+
+/* A number that no other call in this loop gives: for monitors, and what else needs one. me may be
+ * NULL. */
+uint64_t jzx__loop_new_ref(struct jzx_loop *loop, struct jzx__worker *me);
 
 /* The worker that this thread drives if it is one of loop's, else NULL: a foreign thread. The
  * visit must be ended (sched/seat.h). */

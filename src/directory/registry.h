@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Which actor has which name. A name is an actor's as long as the id is valid: an end has nothing
  * to do for it. */
-#ifndef JZX_ACTOR_REGISTRY_H
-#define JZX_ACTOR_REGISTRY_H
+#ifndef JZX_DIRECTORY_REGISTRY_H
+#define JZX_DIRECTORY_REGISTRY_H
 
-#include "actor/names.h"
 #include "base/lock.h"
+#include "directory/names.h"
 
 struct jzx_loop;
 struct jzx__table;

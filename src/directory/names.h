@@ -17,8 +17,8 @@
  *
  * Rejected: a seqlock around the table (a reader would wait for a writer that was preempted);
  * taking names out when actors end (work for each end, for the few that have a name). */
-#ifndef JZX_ACTOR_NAMES_H
-#define JZX_ACTOR_NAMES_H
+#ifndef JZX_DIRECTORY_NAMES_H
+#define JZX_DIRECTORY_NAMES_H
 
 #include "base/atomic.h"
 #include "base/compiler.h"

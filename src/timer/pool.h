@@ -7,8 +7,8 @@
  *
  *   Y1  index < minted  =>  its chunk exists, and the record's state is initialised.
  *   Y2  a record is in exactly one place: in use, in a worker's cache, or shared. */
-#ifndef JZX_ACTOR_TIMER_POOL_H
-#define JZX_ACTOR_TIMER_POOL_H
+#ifndef JZX_TIMER_POOL_H
+#define JZX_TIMER_POOL_H
 
 #include "base/atomic.h"
 #include "base/lock.h"

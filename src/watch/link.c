@@ -2,17 +2,7 @@
 /* Monitors and links, as an actor makes them for itself. */
 #include "actor/mailbox.h"
 #include "actor/own.h"
-#include "actor/watch.h"
-
-/* Worker w counts its own references up from w + 1 in the upper bits; who has none shares. */
-#define REF_WORKER_SHIFT 48
-
-static jzx_monitor_ref new_ref(struct jzx_loop *loop, struct jzx__worker *me) {
-    if (me == NULL) /* relaxed: it is to differ from others, no more */
-        return jzx__atomic_add_relaxed(&loop->refs, 1u) + 1;
-    struct jzx__actor_worker *mine = JZX_CONTAINER_OF(me, struct jzx__actor_worker, worker);
-    return ((uint64_t)me->index + 1) << REF_WORKER_SHIFT | ++mine->refs;
-}
+#include "watch/watch.h"
 
 static struct jzx__watch *watch_at_holder(struct jzx__link *link) {
     return JZX_CONTAINER_OF(link, struct jzx__watch, at_holder);
@@ -37,7 +27,7 @@ static jzx_err monitor(struct jzx__own *own, jzx_actor_id target, jzx_monitor_re
         jzx__watch_create(loop, me, JZX__WATCH_MONITOR, own->turn->ctx.self, target);
     if (watch == NULL)
         return JZX_ERR_NO_MEMORY;
-    jzx_monitor_ref made = new_ref(loop, me);
+    jzx_monitor_ref made = jzx__loop_new_ref(loop, me);
     jzx__watch_notice(watch)->monitor = made;
     jzx__watch_hold(own->cold, watch); /* before it is asked for: the notice may be here first */
     jzx_err err = jzx__watch_ask(loop, me, watch);
@@ -97,7 +87,7 @@ static bool create_pair(struct jzx__own *own, jzx_actor_id other, struct jzx__wa
     *mine = jzx__watch_create(loop, own->me, JZX__WATCH_LINK, self, other);
     *theirs = jzx__watch_create(loop, own->me, JZX__WATCH_LINK, other, self);
     if (*mine != NULL && *theirs != NULL) {
-        jzx_monitor_ref pair = new_ref(loop, own->me);
+        jzx_monitor_ref pair = jzx__loop_new_ref(loop, own->me);
         jzx__watch_notice(*mine)->monitor = pair;
         jzx__watch_notice(*theirs)->monitor = pair;
         return true;
@@ -198,12 +188,12 @@ static void hold_all(struct jzx__own *own, const struct jzx__bonds *bonds) {
 
 static jzx_err spawn_watched(struct jzx__own *own, const jzx_spawn_opts *opts, bool linked,
                              jzx_actor_id *id, jzx_monitor_ref *ref) {
-    struct jzx__bonds bonds = {0};
+    struct jzx__bonds bonds = {.ops = &jzx__watch_bonds};
     if (!jzx__own_ensure_part(own, JZX__PART_WATCH) || !prepare(own, linked, ref != NULL, &bonds))
         return JZX_ERR_NO_MEMORY;
     jzx_monitor_ref made = JZX_NO_MONITOR;
     if (ref != NULL) {
-        made = new_ref(own->turn->ctx.loop, own->me);
+        made = jzx__loop_new_ref(own->turn->ctx.loop, own->me);
         jzx__watch_notice(bonds.monitor)->monitor = made;
     }
     hold_all(own, &bonds); /* before it exists: it may end at once */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of timers and their messages. */
-#include "actor/timer.h"
+#include "timer/timer.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static bool add_extra(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
 
 struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me,
                                    const struct jzx__timer_spec *spec) {
-    struct jzx__timer *timer = jzx__timer_alloc(&loop->timer_pool, jzx__timer_cache_of(me));
+    struct jzx__timer *timer = jzx__timer_alloc(jzx__timer_pool_of(loop), jzx__timer_cache_of(me));
     if (JZX_UNLIKELY(timer == NULL))
         return NULL;
     uint64_t delay_ns = spec->delay_ns + (spec->delay_ns == 0); /* 0: at the next tick */
@@ -111,7 +111,7 @@ struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me
                                            .period_ns = delay_ns,
                                            .due_ns = spec->mode == JZX__TIMER_RATE ? now : due_ns};
         if (!add_extra(loop, me, timer, spec, content)) {
-            jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer);
+            jzx__timer_free(jzx__timer_pool_of(loop), jzx__timer_cache_of(me), timer);
             return NULL;
         }
     } else if (spec->keyed) {
@@ -144,7 +144,7 @@ void jzx__timer_unmake(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
         jzx__sched_free(&loop->sched, me, JZX__TIMER_EXTRA_CLASS, extra);
     }
     if (JZX_LIKELY(jzx__timer_make_stale(timer)))
-        jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer);
+        jzx__timer_free(jzx__timer_pool_of(loop), jzx__timer_cache_of(me), timer);
 }
 
 jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,

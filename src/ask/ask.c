@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Asking, answering, and who was first (Q1 of ask.h). */
-#include "actor/ask.h"
+#include "ask/ask.h"
 
 #include "actor/mailbox.h"
 #include "actor/own.h"
-#include "actor/timer_easy.h"
 #include "base/alloc.h"
+#include "timer/easy.h"
 
 #include <string.h>
 

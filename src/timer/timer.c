@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a timer: made, launched, fired, handled, cancelled, freed. */
-#include "actor/timer.h"
+#include "timer/timer.h"
 
 #include "actor/mailbox.h"
-#include "actor/timer_list.h"
 #include "sched/waiter.h"
+#include "timer/list.h"
+#include "timer/worker.h"
 
 /* Cancelled timers that wait for their home before it is woken to free them. */
 #define CANCELLED_MAX 256u
@@ -76,19 +77,6 @@ static uint64_t now_of(const struct jzx__worker *me) {
 }
 
 /* ---- the wheel of a worker ---- */
-
-bool jzx__timers_init(struct jzx__worker *worker) {
-    struct jzx__sched *sched = worker->sched;
-    uint64_t now = jzx__clock_now(&sched->clock) / JZX__TIMER_TICK_NS;
-    jzx__timers_of(worker)->set_at =
-        (uint64_t)worker->index << JZX__TIMER_HOME_SHIFT | JZX__TIMER_SET;
-    return jzx__wheel_init(&jzx__timers_of(worker)->wheel, JZX__WHEEL_SHAPE, now,
-                           &sched->allocator);
-}
-
-void jzx__timers_deinit(struct jzx__worker *worker) {
-    jzx__wheel_deinit(&jzx__timers_of(worker)->wheel);
-}
 
 /* Before the first entry of an idle wheel is set, the wheel catches up with the time. */
 static void catch_up(struct jzx__worker *me) {
@@ -258,7 +246,7 @@ static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me, const struc
 }
 
 static void drop_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer) {
-    jzx__spare_destroy(loop, me, JZX__PART_TIMER, take_spare(timer));
+    jzx__cold_destroy(loop, me, take_spare(timer));
 }
 
 /* By way of the actor's inbox, to its owner. False if that is closed. */
@@ -512,7 +500,7 @@ bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
 /* The record that a payload was taken with. */
 static void free_block(struct jzx_loop *loop, struct jzx__worker *me,
                        struct jzx__message *message) {
-    jzx__timer_free(&loop->timer_pool, jzx__timer_cache_of(me), timer_of_block(message));
+    jzx__timer_free(jzx__timer_pool_of(loop), jzx__timer_cache_of(me), timer_of_block(message));
 }
 
 /* ---- firing ---- */
@@ -660,10 +648,10 @@ void jzx__timers_run(struct jzx__worker *me) {
 /* ---- cancelling ---- */
 
 static void post(struct jzx__worker *home, struct jzx__timer *timer) {
-    struct jzx__actor_worker *worker = JZX_CONTAINER_OF(home, struct jzx__actor_worker, worker);
     jzx__mpsc_push(jzx__worker_queue(home, JZX__FEED_TIMER_MAIL), &timer->mail);
     /* relaxed: a count. The record is not ours any more */
-    if (jzx__atomic_add_relaxed(&worker->timer_mail_count, 1u) % CANCELLED_MAX == CANCELLED_MAX - 1)
+    if (jzx__atomic_add_relaxed(&jzx__timers_of(home)->mail_count, 1u) % CANCELLED_MAX ==
+        CANCELLED_MAX - 1)
         jzx__parker_wake(&home->parker);
 }
 
@@ -691,9 +679,9 @@ static bool can_be_cancelled(uint64_t state) {
 }
 
 jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_timer_id id) {
-    if (!jzx__timer_exists(&loop->timer_pool, (uint32_t)id))
+    if (!jzx__timer_exists(jzx__timer_pool_of(loop), (uint32_t)id))
         return JZX_ERR_TIMER_INVALID;
-    struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, (uint32_t)id);
+    struct jzx__timer *timer = jzx__timer_record(jzx__timer_pool_of(loop), (uint32_t)id);
     uint64_t state = state_of(timer);
     do {
         if (state >> 32 != id >> 32 || !can_be_cancelled(state))
@@ -718,7 +706,7 @@ bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
 
 static void cancel_one(struct jzx__worker *me, uint32_t index) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, index);
+    struct jzx__timer *timer = jzx__timer_record(jzx__timer_pool_of(loop), index);
     if (!jzx__timer_cancel_listed(loop, me, timer, index) &&
         phase_of(state_of(timer)) == JZX__TIMER_SET)
         orphan(me, timer); /* another thread has cancelled it, and sends it to its home */
@@ -726,7 +714,7 @@ static void cancel_one(struct jzx__worker *me, uint32_t index) {
 
 /* It has fired elsewhere, and finds the inbox closed. */
 static void forget_one(struct jzx__worker *me, uint32_t index) {
-    orphan(me, jzx__timer_record(&jzx__loop_of(me)->timer_pool, index));
+    orphan(me, jzx__timer_record(jzx__timer_pool_of(jzx__loop_of(me)), index));
 }
 
 static void for_list(struct jzx__worker *me, const struct jzx__timer_list *list,
@@ -743,7 +731,8 @@ static void for_all(struct jzx__worker *me, const struct jzx__actor_timers *own,
     for_list(me, own->keyed, each);
     for (uint32_t number = own->chained; number != 0;) {
         uint32_t index = number - 1;
-        number = jzx__timer_record(&jzx__loop_of(me)->timer_pool, index)->number; /* read first */
+        number =
+            jzx__timer_record(jzx__timer_pool_of(jzx__loop_of(me)), index)->number; /* read first */
         each(me, index);
     }
 }
@@ -758,7 +747,9 @@ static void forget_all(struct jzx__worker *me, struct jzx__actor *actor) {
     for_all(me, jzx__actor_timers(actor), forget_one);
 }
 
-const struct jzx__part_ops jzx__part_timer = {.cancel = cancel_all,
+const struct jzx__part_ops jzx__part_timer = {.open = jzx__timers_open,
+                                              .close = jzx__timers_close,
+                                              .cancel = cancel_all,
                                               .leave = forget_all,
                                               .release = jzx__timer_lists_release,
                                               .size_bytes = jzx__timer_lists_size_bytes,

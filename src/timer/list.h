@@ -8,10 +8,10 @@
  *   O1  places[i] is NONE, or the index of a record whose number is i.
  *   O2  the last of them is not NONE.
  *   O3  a record is in the array or in the chain, or its number is its index. */
-#ifndef JZX_ACTOR_TIMER_LIST_H
-#define JZX_ACTOR_TIMER_LIST_H
+#ifndef JZX_TIMER_LIST_H
+#define JZX_TIMER_LIST_H
 
-#include "actor/timer.h"
+#include "timer/timer.h"
 
 #define JZX__TIMER_NONE UINT32_MAX
 

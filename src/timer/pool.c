@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "actor/timer_pool.h"
+#include "timer/pool.h"
 
-#include "actor/timer.h"
 #include "base/alloc.h"
+#include "timer/timer.h"
 
 static size_t chunk_size_bytes(unsigned chunk) {
     return ((size_t)1 << chunk) * sizeof(struct jzx__timer);

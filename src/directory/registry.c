@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Registering, looking up, and moving a name to a new id. */
-#include "actor/registry.h"
+#include "directory/registry.h"
 
 #include "actor/mailbox.h"
+#include "directory/directory.h"
 
 #include "jzx/name.h"
 
@@ -42,7 +43,7 @@ static jzx_err give(struct jzx_loop *loop, struct jzx__name *entry, jzx_actor_id
 
 static jzx_err put(struct jzx_loop *loop, const struct jzx__name_key *key, jzx_actor_id id,
                    struct jzx__name **pin) {
-    struct jzx__registry *registry = &loop->registry;
+    struct jzx__registry *registry = jzx__registry_of(loop);
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* S4 of seat.h */
     jzx__lock_acquire(&registry->lock);
@@ -75,7 +76,7 @@ jzx_err jzx_unregister(jzx_loop *loop, const char *name) {
     struct jzx__name_key key;
     if (!pack(loop, &key, name))
         return JZX_ERR_INVALID_ARG;
-    struct jzx__registry *registry = &loop->registry;
+    struct jzx__registry *registry = jzx__registry_of(loop);
     jzx_err err = jzx__mailbox_gone(loop);
     if (err == JZX_ERR_LOOP_CLOSED)
         return err;
@@ -94,7 +95,7 @@ jzx_err jzx_unregister(jzx_loop *loop, const char *name) {
 }
 
 static jzx_actor_id find(const struct jzx_loop *loop, const struct jzx__name_key *key) {
-    jzx_actor_id id = jzx__names_get(&loop->registry.names, key);
+    jzx_actor_id id = jzx__names_get(&jzx__registry_of(loop)->names, key);
     return id != JZX_NOBODY && is_live(&loop->table, id) ? id : JZX_NOBODY;
 }
 
@@ -126,19 +127,19 @@ jzx_err jzx__names_pin(struct jzx_loop *loop, const char *name, jzx_actor_id id,
 }
 
 void jzx__names_unpin(struct jzx_loop *loop, struct jzx__name *pin, jzx_actor_id id) {
-    jzx__lock_acquire(&loop->registry.lock);
+    jzx__lock_acquire(&jzx__registry_of(loop)->lock);
     JZX_ASSERT(pin->pins > 0);
     pin->pins--;
     if (jzx__name_value(pin) == id)
         jzx__name_set(pin, JZX_NOBODY);
-    jzx__lock_release(&loop->registry.lock);
+    jzx__lock_release(&jzx__registry_of(loop)->lock);
 }
 
 jzx_err jzx__names_move(struct jzx_loop *loop, struct jzx__name *pin, jzx_actor_id id) {
     if (!is_live(&loop->table, id))
         return jzx__mailbox_gone(loop);
-    jzx__lock_acquire(&loop->registry.lock);
+    jzx__lock_acquire(&jzx__registry_of(loop)->lock);
     jzx_err err = give(loop, pin, id);
-    jzx__lock_release(&loop->registry.lock);
+    jzx__lock_release(&jzx__registry_of(loop)->lock);
     return err;
 }

@@ -28,11 +28,12 @@
  * Rejected: a lock per actor (an exit would have to take it to learn that nobody watches, and an
  * exit without watchers has no atomic operation to spare); one list at the holder only (a dead
  * target would have to be searched for). */
-#ifndef JZX_ACTOR_WATCH_H
-#define JZX_ACTOR_WATCH_H
+#ifndef JZX_WATCH_WATCH_H
+#define JZX_WATCH_WATCH_H
 
 #include "actor/message.h"
 #include "actor/part.h"
+#include "actor/spawn.h"
 
 #include "jzx/exit.h"
 
@@ -122,32 +123,8 @@ void jzx__watch_list(struct jzx__cold *target, struct jzx__watch *watch);
 /* Undoes hold and create, for one that could not be asked for. */
 void jzx__watch_forget(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
 
-/* What is between an actor to come and the one that makes it; each may be NULL. Those that are to
- * be told of its end, the first that of a supervisor or of a link; one of which it is to be told
- * (listed by its target already); and the mail that a predecessor has not handled. */
-struct jzx__bonds {
-    struct jzx__watch *by;
-    struct jzx__watch *monitor;
-    struct jzx__watch *of;
-    struct jzx__node *mail; /* user messages, oldest first */
-    bool keeps_mail;        /* its own is to be kept for a successor */
-    bool is_child;          /* of a supervisor: stopped by that when the loop stops */
-    bool is_super;
-
-    /* Both are the actor's then: what a supervisor is told when somebody wants it to end, and what
-     * goes to the supervisor, whose id is its payload, when the actor's init is through. */
-    struct jzx__message *stop_note;
-    struct jzx__message *started_note;
-
-    /* May be NULL: is told the id when nothing can fail any more and the actor can be sent to,
-     * before it begins. */
-    void (*before)(void *arg, jzx_actor_id id);
-    void *before_arg;
-};
-
-/* jzx_spawn with bonds. On an error they are as they were. me may be NULL. */
-jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
-                         const struct jzx__bonds *bonds, jzx_actor_id *id);
+/* How watches are the bonds of an actor to come (actor/spawn.h). */
+extern const struct jzx__bond_ops jzx__watch_bonds;
 
 /* The actor was not made: frees the watches, which their maker had held and listed. */
 void jzx__bonds_forget(struct jzx_loop *loop, struct jzx__worker *me,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Joining, leaving and watching groups. */
-#include "actor/groups.h"
+#include "directory/groups.h"
 
 #include "actor/mailbox.h"
 #include "actor/own.h"
 #include "base/alloc.h"
+#include "directory/directory.h"
 
 #include "jzx/group.h"
 
@@ -270,7 +271,7 @@ static jzx_err begin(struct caller *caller, jzx_context *ctx) {
     if (caller->actor == NULL)
         return jzx__own_cleanup(ctx) != NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_INVALID_ARG;
     caller->loop = ctx->loop;
-    caller->groups = &ctx->loop->groups;
+    caller->groups = jzx__groups_of(ctx->loop);
     caller->id = ctx->self;
     caller->me = jzx__loop_visit(ctx->loop, &caller->visit);
     return JZX_OK;
@@ -287,7 +288,7 @@ static struct jzx__member *find_member(const struct caller *caller) {
     struct jzx__cold *cold = jzx__actor_cold(caller->actor);
     uint64_t life = jzx__groups_get(caller->groups, &caller->key);
     struct jzx__member *member =
-        cold == NULL || life == 0 ? NULL : jzx__cold_part(cold, JZX__PART_GROUPS);
+        cold == NULL || life == 0 ? NULL : jzx__cold_part(cold, JZX__PART_DIRECTORY);
     while (member != NULL && member->group != jzx__group_of_life(life))
         member = member->next;
     return member;
@@ -305,8 +306,8 @@ static struct jzx__member *make_member(const struct caller *caller) {
 
 static void list_member(const struct caller *caller, struct jzx__member *member) {
     struct jzx__cold *cold = jzx__actor_cold(caller->actor);
-    member->next = jzx__cold_part(cold, JZX__PART_GROUPS);
-    jzx__cold_set_part(cold, JZX__PART_GROUPS, member);
+    member->next = jzx__cold_part(cold, JZX__PART_DIRECTORY);
+    jzx__cold_set_part(cold, JZX__PART_DIRECTORY, member);
 }
 
 static void free_member(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__member *member) {
@@ -318,9 +319,9 @@ static void drop_if_unused(const struct caller *caller, struct jzx__member *memb
     struct jzx__cold *cold = jzx__actor_cold(caller->actor);
     if (member->joins != 0 || member->subscribes)
         return;
-    struct jzx__member *before = jzx__cold_part(cold, JZX__PART_GROUPS);
+    struct jzx__member *before = jzx__cold_part(cold, JZX__PART_DIRECTORY);
     if (before == member) {
-        jzx__cold_set_part(cold, JZX__PART_GROUPS, member->next);
+        jzx__cold_set_part(cold, JZX__PART_DIRECTORY, member->next);
     } else {
         while (before->next != member)
             before = before->next;
@@ -400,7 +401,7 @@ jzx_err jzx_group_join(jzx_context *ctx, const char *group) {
 static void leave(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__member *member) {
     give_place(member->group, member->place);
     tell(loop, me, member->group, member->id, JZX_TAG_GROUP_LEAVE);
-    retire_if_empty(&loop->groups, member->group);
+    retire_if_empty(jzx__groups_of(loop), member->group);
 }
 
 jzx_err jzx_group_leave(jzx_context *ctx, const char *group) {
@@ -430,7 +431,7 @@ jzx_err jzx_group_list(jzx_context *ctx, char (*names)[JZX_NAME_MAX + 1], size_t
     if (err != JZX_OK)
         return err;
     size_t found = 0;
-    for (struct jzx__member *member = jzx__actor_part(caller.actor, JZX__PART_GROUPS);
+    for (struct jzx__member *member = jzx__actor_part(caller.actor, JZX__PART_DIRECTORY);
          member != NULL; member = member->next) {
         if (member->joins == 0)
             continue;
@@ -451,12 +452,12 @@ jzx_err jzx_group_members(jzx_loop *loop, const char *group, jzx_actor_id *ids, 
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* S4 of seat.h */
-    jzx__lock_acquire(&loop->groups.lock);
-    const struct jzx__group *found = find_group(&loop->groups, &key);
+    jzx__lock_acquire(&jzx__groups_of(loop)->lock);
+    const struct jzx__group *found = find_group(jzx__groups_of(loop), &key);
     *count = found == NULL ? 0 : found->member_count;
     if (found != NULL)
         copy_members(found, ids, capacity);
-    jzx__lock_release(&loop->groups.lock);
+    jzx__lock_release(&jzx__groups_of(loop)->lock);
     jzx__visit_end(&visit);
     return JZX_OK;
 }
@@ -529,7 +530,7 @@ static void unwatch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__m
     jzx__list_remove(&member->link);
     group->subscriber_count--;
     free_events(loop, me, &group->spare, group->member_count);
-    retire_if_empty(&loop->groups, group);
+    retire_if_empty(jzx__groups_of(loop), group);
 }
 
 jzx_err jzx_group_demonitor(jzx_context *ctx, const char *group) {
@@ -552,12 +553,12 @@ jzx_err jzx_group_demonitor(jzx_context *ctx, const char *group) {
 
 /* ---- the end of an actor ---- */
 
-static void leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
+void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
     JZX_ASSERT_OWNER(me);
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__member *all = jzx__actor_part(actor, JZX__PART_GROUPS);
-    jzx__cold_set_part(jzx__actor_cold(actor), JZX__PART_GROUPS, NULL);
-    jzx__lock_acquire(&loop->groups.lock);
+    struct jzx__member *all = jzx__actor_part(actor, JZX__PART_DIRECTORY);
+    jzx__cold_set_part(jzx__actor_cold(actor), JZX__PART_DIRECTORY, NULL);
+    jzx__lock_acquire(&jzx__groups_of(loop)->lock);
     for (struct jzx__member *member = all; member != NULL; member = member->next) {
         if (member->subscribes)
             unwatch(loop, me, member); /* first, so that it is not told of itself */
@@ -566,12 +567,10 @@ static void leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
         if (member->joins != 0)
             leave(loop, me, member);
     }
-    jzx__lock_release(&loop->groups.lock);
+    jzx__lock_release(&jzx__groups_of(loop)->lock);
     while (all != NULL) {
         struct jzx__member *next = all->next;
         free_member(loop, me, all);
         all = next;
     }
 }
-
-const struct jzx__part_ops jzx__part_groups = {.leave = leave_all};

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Who drives a loop. */
-#include "actor/system.h"
+/* Who drives a loop, and what is numbered in it. */
+#include "actor/loop.h"
 
 #include "sched/balance.h"
+
+/* Worker w counts its own references up from w + 1 in the upper bits; threads without one share. */
+#define REF_WORKER_SHIFT 48
+
+uint64_t jzx__loop_new_ref(struct jzx_loop *loop, struct jzx__worker *me) {
+    if (me == NULL) /* relaxed: it is to differ from others, no more */
+        return jzx__atomic_add_relaxed(&loop->refs, 1u) + 1;
+    return ((uint64_t)me->index + 1) << REF_WORKER_SHIFT | ++jzx__actor_worker_of(me)->refs;
+}
 
 bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
     drive->me = jzx__loop_visit(loop, &drive->visit);

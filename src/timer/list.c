@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "actor/timer_list.h"
+#include "timer/list.h"
 
 #include "base/alloc.h"
 
@@ -47,7 +47,7 @@ static void close_gaps(const struct jzx_loop *loop, struct jzx__timer_list *list
         uint32_t index = list->places[i];
         if (index == JZX__TIMER_NONE)
             continue;
-        jzx__timer_record(&loop->timer_pool, index)->number = kept;
+        jzx__timer_record(jzx__timer_pool_of(loop), index)->number = kept;
         list->places[kept++] = index;
     }
     list->count = kept;
@@ -95,7 +95,7 @@ bool jzx__timer_list_reserve(struct jzx_loop *loop, struct jzx__worker *me,
 /* ---- the chain ---- */
 
 static struct jzx__timer *record(const struct jzx_loop *loop, uint32_t number) {
-    return jzx__timer_record(&loop->timer_pool, number - 1);
+    return jzx__timer_record(jzx__timer_pool_of(loop), number - 1);
 }
 
 void jzx__timer_chain(struct jzx__actor_timers *own, struct jzx__timer *timer) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches: how they are made, let go of, and fire. See watch.h for the rules. */
-#include "actor/watch.h"
+#include "watch/watch.h"
 
+#include "actor/exit.h"
 #include "actor/mailbox.h"
 
 #include <stdio.h>
@@ -83,7 +84,7 @@ struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *
 
 void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
     jzx__message_bury_all(loop, me, &watch->kept, target_of(watch), NULL);
-    jzx__spare_destroy(loop, me, JZX__PART_WATCH, watch->spare);
+    jzx__cold_destroy(loop, me, watch->spare);
     jzx__sched_free(&loop->sched, me, JZX__WATCH_CLASS, watch);
 }
 
@@ -343,7 +344,7 @@ static void use_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
     if (cold != NULL)
         jzx__spare_use(loop, me, cold, JZX__PART_WATCH, spare);
     else
-        jzx__spare_destroy(loop, me, JZX__PART_WATCH, spare);
+        jzx__cold_destroy(loop, me, spare);
 }
 
 /* The target is asked to list it. */
@@ -494,6 +495,32 @@ static void bury(struct jzx__worker *me, struct jzx__node *node, const struct jz
 
 const struct jzx__lane_ops jzx__lane_watch = {.file = file, .begin = begin, .bury = bury};
 
+/* ---- the bonds of an actor to come ---- */
+
+static bool prepare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
+    return jzx__part_ensure(loop, me, cold, JZX__PART_WATCH) != NULL;
+}
+
+/* One side of a bond: the actor to come is the target of a watch. */
+static void be_watched(struct jzx__cold *cold, struct jzx__watch *watch, jzx_actor_id id) {
+    if (watch == NULL)
+        return;
+    jzx__watch_notice(watch)->actor = id;
+    jzx__watch_message(watch)->sender = id;
+    jzx__watch_list(cold, watch);
+}
+
+static void tie(struct jzx__cold *cold, const struct jzx__bonds *bonds, jzx_actor_id id) {
+    be_watched(cold, bonds->by, id);
+    be_watched(cold, bonds->monitor, id);
+    if (bonds->of != NULL) {
+        bonds->of->holder = id;
+        jzx__watch_hold(cold, bonds->of);
+    }
+}
+
+const struct jzx__bond_ops jzx__watch_bonds = {.prepare = prepare, .tie = tie};
+
 /* ---- the part of an actor ---- */
 
 static void init(void *record) {
@@ -517,20 +544,3 @@ const struct jzx__part_ops jzx__part_watch = {.init = init,
                                               .tell = fire_all,
                                               .release = release,
                                               .size_bytes = size_bytes};
-
-/* ---- children ---- */
-
-void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
-                             struct jzx__actor *actor) {
-    struct jzx__message *note = jzx__actor_cold(actor)->started_note;
-    if (note == NULL)
-        return;
-    jzx__actor_cold(actor)->started_note = NULL;
-    jzx_actor_id to;
-    memcpy(&to, note->payload, sizeof to);
-    note->sender = jzx__actor_id(actor);
-    note->node.generation = jzx_id_generation(to);
-    struct jzx__actor *supervisor = jzx__table_lookup(&loop->table, to);
-    if (supervisor == NULL || jzx__mailbox_deliver(loop, me, supervisor, note) != JZX_OK)
-        jzx__message_destroy(loop, me, note);
-}

@@ -17,11 +17,11 @@
  *
  * Rejected: a table per loop (every answer would have to lock it); matching in the sender's thread
  * (the asker may time out at the same moment). */
-#ifndef JZX_ACTOR_ASK_H
-#define JZX_ACTOR_ASK_H
+#ifndef JZX_ASK_ASK_H
+#define JZX_ASK_ASK_H
 
 #include "actor/message.h"
-#include "actor/timer.h"
+#include "timer/timer.h"
 
 #include "jzx/ask.h"
 

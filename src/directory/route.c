@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Sending to a group: to all, or to one that a policy chooses. Readers hold no lock; what they read
  * of a group that ended meanwhile is not used (J2 of groups.h). */
-#include "actor/groups.h"
 #include "actor/mailbox.h"
 #include "actor/share.h"
+#include "directory/directory.h"
 
 #include "jzx/group.h"
 
@@ -29,7 +29,7 @@ struct parcel {
 };
 
 static struct target find_target(struct jzx_loop *loop, const struct jzx__name_key *key) {
-    struct target target = {.loop = loop, .life = jzx__groups_get(&loop->groups, key)};
+    struct target target = {.loop = loop, .life = jzx__groups_get(jzx__groups_of(loop), key)};
     if (target.life != 0) {
         target.group = jzx__group_of_life(target.life);
         target.places = jzx__group_places(target.group);

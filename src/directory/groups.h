@@ -21,12 +21,12 @@
  *
  * Rejected: a copy of the array for each change (a million joins would copy a million times); a
  * bounded buffer per subscriber, which overflows just when it matters. */
-#ifndef JZX_ACTOR_GROUPS_H
-#define JZX_ACTOR_GROUPS_H
+#ifndef JZX_DIRECTORY_GROUPS_H
+#define JZX_DIRECTORY_GROUPS_H
 
-#include "actor/names.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "directory/names.h"
 
 struct jzx__actor;
 struct jzx__node;
@@ -90,6 +90,9 @@ struct jzx__groups {
 void jzx__groups_init(struct jzx__groups *groups, const jzx_config *config,
                       const jzx_allocator *allocator);
 void jzx__groups_deinit(struct jzx__groups *groups);
+
+/* The actor ends, and leaves whatever it is in. Owner only. */
+void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor);
 
 /* ---- for those who send ---- */
 

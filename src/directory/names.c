@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of names. */
-#include "actor/names.h"
+#include "directory/names.h"
 
 #include "base/alloc.h"
 

@@ -3,11 +3,11 @@
  * payload, to an actor of mine that has had timers before, in the next 17 minutes.
  *
  * me is this thread's worker of this loop, current the task whose turn it runs, or NULL. */
-#ifndef JZX_ACTOR_TIMER_EASY_H
-#define JZX_ACTOR_TIMER_EASY_H
+#ifndef JZX_TIMER_EASY_H
+#define JZX_TIMER_EASY_H
 
 #include "actor/mailbox.h"
-#include "actor/timer_list.h"
+#include "timer/list.h"
 
 /* Takes a record from the cache, which has one, and writes all of it but what the wheel does. */
 JZX_INLINE struct jzx__timer *jzx__timer_fill(struct jzx__timers *timers,
@@ -78,9 +78,9 @@ JZX_INLINE bool jzx__timer_cancel_easy(struct jzx_loop *loop, struct jzx__worker
                                        struct jzx__task *current, jzx_timer_id id) {
     uint64_t generation = id & ~(uint64_t)UINT32_MAX;
     uint64_t stale = generation + JZX__TIMER_GENERATION_ONE;
-    if (!jzx__timer_exists(&loop->timer_pool, (uint32_t)id) || stale == 0)
+    if (!jzx__timer_exists(jzx__timer_pool_of(loop), (uint32_t)id) || stale == 0)
         return false;
-    struct jzx__timer *timer = jzx__timer_record(&loop->timer_pool, (uint32_t)id);
+    struct jzx__timer *timer = jzx__timer_record(jzx__timer_pool_of(loop), (uint32_t)id);
     uint64_t set = generation | jzx__timer_set_at(me);
     /* acquire: pairs with the release that set it (H1) */
     if (jzx__atomic_load_acquire(&timer->state) != set)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Making actors with bonds: to a supervisor, to those who watch, to a predecessor. */
+#ifndef JZX_ACTOR_SPAWN_H
+#define JZX_ACTOR_SPAWN_H
+
+#include "actor/actor.h"
+
+struct jzx__bonds;
+struct jzx__watch;
+
+/* How the part of watches ties them (watch/watch.h). */
+struct jzx__bond_ops {
+    /* The cold record of the actor to come has what it needs. False without memory. */
+    bool (*prepare)(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold);
+    /* Nothing can fail any more, and the actor cannot be sent to yet. */
+    void (*tie)(struct jzx__cold *cold, const struct jzx__bonds *bonds, jzx_actor_id id);
+};
+
+/* The record shared by an actor that is being made and the one that makes it; each may be NULL.
+ * The watches that are to be told of its end, the first that of a supervisor or of a link; one of
+ * which it is to be told (listed by its target already); and the mail that a predecessor has not
+ * handled. */
+struct jzx__bonds {
+    const struct jzx__bond_ops *ops; /* of the watches; NULL: there are none */
+    struct jzx__watch *by;
+    struct jzx__watch *monitor;
+    struct jzx__watch *of;
+    struct jzx__node *mail; /* user messages, oldest first */
+    bool keeps_mail;        /* its own is to be kept for a successor */
+    bool is_child;          /* of a supervisor: stopped by that when the loop stops */
+    bool is_super;
+
+    /* Both are the actor's then: what a supervisor is told when somebody wants it to end, and what
+     * goes to the supervisor, whose id is its payload, when the actor's init is through. */
+    struct jzx__message *stop_note;
+    struct jzx__message *started_note;
+
+    /* May be NULL: is told the id when nothing can fail any more and the actor can be sent to,
+     * before it begins. */
+    void (*before)(void *arg, jzx_actor_id id);
+    void *before_arg;
+};
+
+/* jzx_spawn with bonds. On an error they are as they were. me may be NULL. */
+jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
+                         const struct jzx__bonds *bonds, jzx_actor_id *id);
+
+/* The init of an actor is through: tells its supervisor, if it has one, once. A supervisor does it
+ * itself. me may be NULL. */
+void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *actor);
+
+#endif
