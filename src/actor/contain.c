@@ -3,6 +3,7 @@
 #include "actor/contain.h"
 
 #include "actor/loop.h"
+#include "base/fault_text.h"
 #include "base/log.h"
 
 #include <stdio.h>

@@ -207,6 +207,20 @@ void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor) {
     jzx__mailbox_file(me, actor, jzx__task_take(&actor->task));
 }
 
+void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
+                            struct jzx__node *last) {
+    struct jzx__task *task = &actor->task;
+    for (struct jzx__node *node = first; node != NULL; node = node->next) {
+        task->pending += node->weight;
+        if (jzx__lane_is_special(node->lane))
+            jzx__mailbox_look(actor);
+    }
+    if (task->head == NULL)
+        task->last = last;
+    last->next = task->head;
+    task->head = first;
+}
+
 /* ---- delivering ---- */
 
 /* The policies of a full mailbox, on the owner's thread. */

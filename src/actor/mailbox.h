@@ -33,9 +33,6 @@ static inline jzx_err jzx__mailbox_gone(const struct jzx_loop *loop) {
     return jzx__sched_is_stopped(&loop->sched) ? JZX_ERR_LOOP_CLOSED : JZX_ERR_NO_SUCH_ACTOR;
 }
 
-/* Counts a send that did not happen, so that the books balance, and passes its reason on. */
-JZX_COLD jzx_err jzx__send_refuse(struct jzx_loop *loop, struct jzx__worker *me, jzx_err reason);
-
 /* Emits the full events that other threads have counted in the state word. Owner only. */
 void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
                                uint32_t fulls);

@@ -3,7 +3,8 @@
  * actor, of a worker and of a loop, and what they do at the end of an actor. A part hangs its own
  * record on the actor's cold record, so that a new one adds no field there; its operations are in a
  * table (loop/parts.c), which the making of a loop and the end of an actor walk. An operation that
- * is NULL does nothing; all but open, close and free_block are the owner's.
+ * is NULL does nothing (a part that gives actors records has release); all but open, close and
+ * free_block are the owner's.
  *
  *   A1  a record is given once in a life, and stays until release (that of groups comes and goes).
  *       The records are the turn's, also if that goes on without its worker (JZX__AWAY): until it

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jzx_send and its relatives: arguments, the look-up, the copy; the rest is the mailbox's. */
+#include "actor/send.h"
+
 #include "actor/mailbox.h"
 #include "actor/share.h"
 

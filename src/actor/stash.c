@@ -99,20 +99,6 @@ jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg) {
     return err;
 }
 
-void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
-                            struct jzx__node *last) {
-    struct jzx__task *task = &actor->task;
-    for (struct jzx__node *node = first; node != NULL; node = node->next) {
-        task->pending += node->weight;
-        if (jzx__lane_is_special(node->lane))
-            jzx__mailbox_look(actor);
-    }
-    if (task->head == NULL)
-        task->last = last;
-    last->next = task->head;
-    task->head = first;
-}
-
 size_t jzx_unstash(jzx_context *ctx) {
     if (jzx__own_turn(ctx) == NULL)
         return 0;

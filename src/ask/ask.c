@@ -4,8 +4,10 @@
 
 #include "actor/mailbox.h"
 #include "actor/own.h"
+#include "actor/send.h"
 #include "base/alloc.h"
 #include "timer/easy.h"
+#include "timer/make.h"
 
 #include <string.h>
 

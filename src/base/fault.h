@@ -90,7 +90,4 @@ bool jzx__fault_install(uint32_t contain);
 /* False if somebody has replaced a handler of ours meanwhile: then that one stays. */
 bool jzx__fault_uninstall(uint32_t contain);
 
-/* "SIGSEGV at 0x0, pc 0x401136 in read_it+0x1c", as much as fits. Not in the handler. */
-void jzx__fault_describe(const struct jzx__fault *fault, char *text, size_t size);
-
 #endif

@@ -5,6 +5,7 @@
 #include "actor/info.h"
 #include "actor/loop.h"
 #include "super/super.h"
+#include "super/tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include "loop/config.h"
 #include "loop/stop.h"
 #include "sched/balance.h"
+#include "sched/idle.h"
 #include "super/super.h"
 #include "timer/timer.h"
 

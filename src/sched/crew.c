@@ -8,6 +8,7 @@
 #include "base/futex.h"
 #include "base/thread.h"
 #include "sched/balance.h"
+#include "sched/idle.h"
 #include "sched/sched.h"
 #include "sched/watchdog.h"
 

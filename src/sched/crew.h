@@ -130,18 +130,6 @@ void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64
 /* The worker has taken that turn back: a substitute is a spare from now on. */
 void jzx__crew_relieve(struct jzx__seat *seat);
 
-/* The tick has seen that much time since the last one: says so if the watchdog had reported it, or,
- * without one, if it was a single message. */
-void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
-                             bool single);
-
-/* The run is over, and with it the stall that was reported last, if nobody has said so. */
-void jzx__crew_end_report(struct jzx__worker *worker);
-
-/* A turn that went on without the worker is about to be taken back: says how long it took, if it
- * was a stall. */
-void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat);
-
 /* Where a task's turn runs, if it does: for reports. */
 enum jzx__turn_place { JZX__TURN_NONE, JZX__TURN_ON_WORKER, JZX__TURN_AWAY };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a worker does that has nothing to run: look elsewhere, spin for a moment, sleep (K3-K6). */
+#include "sched/idle.h"
+
 #include "base/assert.h"
 #include "sched/balance.h"
 #include "sched/sched.h"
@@ -105,7 +107,7 @@ static bool spin(struct jzx__worker *me) {
 /* ---- sleeping ---- */
 
 static bool nobody_brought(const struct jzx__worker *me) {
-    for (uint32_t i = 0; i < me->sched->source_count; i++) {
+    for (uint32_t i = 0; i < me->sched->feed_count; i++) {
         if (!jzx__feed_is_empty_seq_cst(&me->feeds[i]))
             return false;
     }

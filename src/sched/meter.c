@@ -4,6 +4,7 @@
 
 #include "sched/balance.h"
 #include "sched/sched.h"
+#include "sched/watchdog.h"
 
 void jzx__meter_init(struct jzx__meter *meter) {
     meter->tick_every = 1;

@@ -54,7 +54,7 @@ static void note_sources(struct jzx__sched *sched, const struct jzx__task_ops *o
     uint32_t i = JZX__FEED_OWN_COUNT;
     for (; i < JZX__FEED_MAX && ops->feeds[i] != NULL; i++)
         sched->pass_enders |= (uint32_t)ops->feeds[i]->ends_pass << i;
-    sched->source_count = i;
+    sched->feed_count = i;
 }
 
 bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
@@ -155,7 +155,7 @@ uint64_t jzx__sched_live(const struct jzx__sched *sched) {
 /* True if a feed of worker 0 has something that keeps the run going. */
 static bool has_to_take(const struct jzx__sched *sched) {
     const struct jzx__feed *feeds = sched->workers[0]->feeds;
-    for (uint32_t i = 0; i < sched->source_count; i++) {
+    for (uint32_t i = 0; i < sched->feed_count; i++) {
         if (feeds[i].ops->keeps_run && !jzx__feed_is_empty_seq_cst(&feeds[i]))
             return true;
     }

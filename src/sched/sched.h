@@ -48,9 +48,9 @@ struct jzx__sched {
     uint32_t global_max;
     uint32_t steal_max;
     jzx_balance balance;
-    bool restless;         /* tests only: every task moves to another worker after every message */
-    uint32_t source_count; /* of each worker */
-    uint32_t pass_enders;  /* bit i: source i ends a pass */
+    bool restless;        /* tests only: every task moves to another worker after every message */
+    uint32_t feed_count;  /* of each worker */
+    uint32_t pass_enders; /* bit i: feed i ends a pass */
     uint64_t park_timeout_ns;
     struct jzx__task_ops ops;
     struct jzx__clock clock;

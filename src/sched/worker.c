@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "sched/balance.h"
 #include "sched/sched.h"
+#include "sched/watchdog.h"
 
 #include "jzx/time.h"
 
@@ -157,7 +158,7 @@ void jzx__worker_take_in_own(struct jzx__worker *me, uint32_t max) {
 }
 
 void jzx__worker_take_in_above(struct jzx__worker *me, uint32_t max) {
-    take_in(me, JZX__FEED_OWN_COUNT, me->sched->source_count, max);
+    take_in(me, JZX__FEED_OWN_COUNT, me->sched->feed_count, max);
 }
 
 /* ---- running ---- */
@@ -169,7 +170,7 @@ bool jzx__worker_is_due(const struct jzx__worker *me) {
 bool jzx__worker_has_untaken(const struct jzx__worker *me) {
     if (me->inject_rest != NULL)
         return true;
-    for (uint32_t i = 0; i < me->sched->source_count; i++) {
+    for (uint32_t i = 0; i < me->sched->feed_count; i++) {
         if (!jzx__feed_is_empty(&me->feeds[i]))
             return true;
     }

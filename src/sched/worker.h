@@ -150,7 +150,7 @@ struct jzx__worker {
     /* Written by other threads. Whoever brings something pushes it and then looks at the parker:
      * on one line with the first feeds. */
     _Alignas(2 * JZX_CACHE_LINE) struct jzx__parker parker;
-    struct jzx__feed feeds[JZX__FEED_MAX];   /* sched->source_count are in use */
+    struct jzx__feed feeds[JZX__FEED_MAX];   /* sched->feed_count are in use */
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
     _Atomic(struct jzx__thread *) wanted_by; /* its home thread, while that waits for it (C5 of
                                               * crew.h). Decides */
@@ -362,16 +362,5 @@ static inline void jzx__worker_count_exited(struct jzx__worker *me, bool daemon)
 
 /* The thread begins or goes on: time that it did not drive the worker is not the worker's. */
 void jzx__worker_resume(struct jzx__worker *me);
-
-/* After a pass: ends the run if what keeps it going is gone. */
-void jzx__worker_check_end(struct jzx__worker *me);
-
-/* Looks for work elsewhere (global queue, own offers, other workers), and if there is none spins
- * for a moment and then sleeps (K3). Returns when there may be something to do. */
-void jzx__worker_idle(struct jzx__worker *me);
-
-/* After step: makes the descriptor readable if there is work, else announces that the host sleeps
- * on it. */
-void jzx__worker_settle_fd(struct jzx__worker *me);
 
 #endif

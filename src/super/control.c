@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What others ask of a supervisor, and what they may know of its children. */
+#include "super/control.h"
+
+#include "super/start.h"
 #include "super/super.h"
 
 #include "actor/mailbox.h"

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "directory/registry.h"
+#include "super/control.h"
+#include "super/supervise.h"
 
 #include <string.h>
 

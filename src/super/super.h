@@ -135,27 +135,4 @@ struct jzx__command {
     struct jzx__message *answer; /* ADD: or NULL. Its sender is whom it is for */
 };
 
-/* Sends the answer of an ADD, which is gone then. NULL is fine. */
-void jzx__command_answer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *answer,
-                         jzx_actor_id supervisor, const struct jzx__child *child, jzx_err err);
-
-/* A child of a spec that outlives it; NULL without memory. */
-struct jzx__child *jzx__child_create(struct jzx__super *super, const jzx_child_spec *spec);
-
-/* Makes a supervisor. bonds (may be NULL) are those with the one above, name what observers see. */
-jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
-                         const jzx_supervisor_opts *opts, const char *name,
-                         const struct jzx__bonds *bonds, jzx_actor_id *id);
-
-/* The behaviour and its init. */
-jzx_behavior_result jzx__supervise(jzx_context *ctx, const jzx_message *msg);
-jzx_err jzx__super_init(jzx_context *ctx);
-
-/* The supervisor with that id, or NULL. Under the lock. */
-struct jzx__super *jzx__super_find(struct jzx_loop *loop, jzx_actor_id id);
-
-/* For a dump: the tree, line by line. */
-typedef void (*jzx__tree_fn)(void *ctx, const char *text);
-void jzx__supers_print(struct jzx_loop *loop, jzx__tree_fn line, void *ctx);
-
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The behaviour of a supervisor: one event at a time, and then the next step of its plan. */
+#include "super/supervise.h"
+
+#include "super/control.h"
 #include "super/super.h"
+#include "timer/make.h"
 
 #include "actor/control.h"
 #include "actor/mailbox.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The supervision trees of a loop as text. No user code runs under the lock, so the tree is looked
  * at child by child; what changes meanwhile may be missing or shown twice. */
+#include "super/tree.h"
+
 #include "actor/info.h"
 #include "super/super.h"
 

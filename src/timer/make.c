@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of timers and their messages. */
+#include "timer/make.h"
+
 #include "timer/timer.h"
 
 #include <string.h>

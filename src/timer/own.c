@@ -4,6 +4,7 @@
  * the worker (H4 of timer/timer.h). */
 #include "actor/own.h"
 #include "timer/list.h"
+#include "timer/make.h"
 
 #include "jzx/message.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages that come later, to any actor, from any thread. */
 #include "timer/easy.h"
+#include "timer/make.h"
 
 #include "jzx/message.h"
 

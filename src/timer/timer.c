@@ -5,6 +5,7 @@
 #include "actor/mailbox.h"
 #include "sched/waiter.h"
 #include "timer/list.h"
+#include "timer/make.h"
 #include "timer/worker.h"
 
 /* Cancelled timers that wait for their home before it is woken to free them. */

@@ -270,20 +270,6 @@ struct jzx__timer_spec {
     uint64_t delay_ns; /* or the period */
 };
 
-/* A record for that, on its way to nowhere yet; NULL without memory. me is this thread's worker, or
- * NULL. */
-struct jzx__timer *jzx__timer_make(struct jzx_loop *loop, struct jzx__worker *me,
-                                   const struct jzx__timer_spec *spec);
-
-/* Frees a record, and its body: it was not launched, or has ended. */
-void jzx__timer_unmake(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer);
-
-/* Makes its id stale. False if that was the last generation: it is not to be used again. */
-bool jzx__timer_make_stale(struct jzx__timer *timer);
-
-/* What travels when it fires. */
-struct jzx__message *jzx__timer_carrier(struct jzx__timer *timer);
-
 /* Sets it going, and with it *id. On an error the record is gone. */
 jzx_err jzx__timer_launch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__timer *timer,
                           jzx_timer_id *id);
@@ -297,9 +283,6 @@ bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* True if its message may still come, or another. */
 bool jzx__timer_is_active(const struct jzx__timer *timer);
-
-/* The timer of a message that has one. */
-struct jzx__timer *jzx__timer_of(struct jzx__message *message);
 
 static inline bool jzx__message_is_timer(const struct jzx__message *message) {
     return message->node.lane == JZX__LANE_TIMER || message->node.lane == JZX__LANE_DEADLINE;
@@ -331,10 +314,6 @@ static inline struct jzx__timer_extra *jzx__timer_extra(const struct jzx__timer 
     memcpy(&extra, timer->payload, sizeof extra);
     return jzx__timer_kind(timer) & JZX__TIMER_EXTRA ? extra : NULL;
 }
-
-/* Of one with a key; of one that repeats. */
-uint64_t jzx__timer_key(const struct jzx__timer *timer);
-uint64_t jzx__timer_period(const struct jzx__timer *timer);
 
 static inline uint8_t jzx__timer_mode_of(jzx_repeat repeat) {
     return repeat == JZX_FIXED_RATE ? JZX__TIMER_RATE : JZX__TIMER_DELAY;
@@ -369,15 +348,7 @@ bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__
 /* Its message was being handled, and is put aside: it can be cancelled again. */
 void jzx__timer_stash(struct jzx__message *message);
 
-/* How many firings the message stands for beyond its own. */
-uint64_t jzx__timer_missed(struct jzx__message *message);
-
 /* ---- in a turn ---- */
-
-/* An actor starts a timer for itself, in its turn; me is NULL if that has lost its worker. id
- * may be NULL. */
-jzx_err jzx__timer_start(struct jzx__turn *turn, struct jzx__worker *me,
-                         const struct jzx__timer_spec *spec, jzx_timer_id *id);
 
 /* On a thread that has lost its worker: the actor starts a timer for itself, which its worker will
  * set (turn->requested). False without memory: the record is gone. */

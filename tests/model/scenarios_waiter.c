@@ -7,6 +7,7 @@
  * source is done with links, slots and waiters when their memory is used again (A4, A5), which is
  * a race here. */
 #include "scenarios.h"
+#include "sched/idle.h"
 #include "workers.h"
 
 #include "sched/waiter.h"

@@ -3,6 +3,7 @@
  * (R18; scenarios 17 and 20 of the protocol), sleeps while all workers do, and tells of each stall
  * once and of its end once. */
 #include "scenarios.h"
+#include "sched/idle.h"
 #include "workers.h"
 
 #include <sched.h>

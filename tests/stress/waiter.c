@@ -8,6 +8,7 @@
 #include "actor/loop.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "sched/idle.h"
 
 #include "../unit/rig.h"
 

@@ -21,7 +21,7 @@ JZX_TEST(a_scheduler_is_set_up_from_its_configuration) {
     JZX_EXPECT_EQ(sched.turns_per_pass, 5);
     JZX_EXPECT_EQ(sched.drain_max, 7);
     JZX_EXPECT(sched.ops.run_ready == ops.run_ready && sched.ops.free_slot == ops.free_slot);
-    JZX_EXPECT_EQ(sched.source_count, RIG_SOURCE + 2);
+    JZX_EXPECT_EQ(sched.feed_count, RIG_SOURCE + 2);
     JZX_EXPECT_EQ(sched.pass_enders, 1u << (RIG_SOURCE + 1));
     JZX_EXPECT(!jzx__sched_is_stopped(&sched));
     JZX_EXPECT_EQ(sched.worker_count, 3);

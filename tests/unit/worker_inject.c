@@ -3,6 +3,7 @@
  * one (R14, R15), and the descriptor of a host that sleeps elsewhere. */
 #include "child.h"
 #include "rig.h"
+#include "sched/idle.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a worker does that has nothing to run: it looks around a few times, lets other threads run
  * in between, and then sleeps. sched_yield is ours here, so that a test sees each look. */
+#include "sched/idle.h"
 #include "rig.h"
 
 #include <pthread.h>

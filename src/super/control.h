@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands to a supervisor, and their answers. */
+#ifndef JZX_SUPER_CONTROL_H
+#define JZX_SUPER_CONTROL_H
+
+#include "super/super.h"
+
+/* Sends the answer of an ADD, which is gone then. NULL is fine. */
+void jzx__command_answer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *answer,
+                         jzx_actor_id supervisor, const struct jzx__child *child, jzx_err err);
+
+#endif
