@@ -82,6 +82,29 @@ layers)
     put src/unknown/bad.c 'int x;'
     refuses "folder unknown is not in tools/layers.txt"
     ;;
+cycles)
+    # Headers here, .c files there: both tie modules together.
+    put src/actor/a.h '#include "actor/b.h"' '#include "base/good.h"'
+    put src/actor/b.c '#include "actor/b.h"' '#include "actor/c.h"'
+    put src/actor/c.h '#include "actor/d.h"' '#include "actor/missing.h"'
+    put src/actor/d.c '# include "actor/e.h" /* indented */'
+    put src/actor/e.c '#include "actor/a.h"' '#include "actor/f.h"'
+    put src/actor/f.h '#include "actor/g.h"'
+    put src/actor/g.h '#include "base/a.h"' '/* #include "actor/a.h" */'
+    accepts
+    put src/actor/g.c '#include "actor/f.h"'
+    put src/base/f.c '#include "base/a.h"'
+    put src/base/a.h '#include "base/f.h"'
+    accepts
+    put src/actor/f.c '#include "actor/b.h"'
+    refuses "src/actor: 7 modules depend on one another"
+    put src/actor/g.c '#include "actor/g.h"'
+    refuses "src/actor: 6 modules depend on one another"
+    refuses "actor/e: actor/a actor/f"
+    rm "$tree/src/actor/f.c" "$tree"/src/actor/a.h
+    put src/actor/f.h '#include "actor/a.h"'
+    accepts
+    ;;
 headers)
     put include/jzx/bad.h 'size_t jzx_bad(void);'
     refuses "include/jzx/bad.h: does not compile alone with cc as c11"
