@@ -5,6 +5,7 @@
 # of the self-test), prints "file:line: what is wrong" and fails if it printed anything.
 
 set -eu
+house=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 
 # c_files FOLDER...: the C and C++ files below those of the folders that exist.
@@ -12,6 +13,11 @@ c_files() {
     for folder in "$@"; do
         [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cpp'
     done | sort
+}
+
+# function_heads FILE...: what function_heads.awk prints of these files.
+function_heads() {
+    awk -f "$house/function_heads.awk" "$@" /dev/null
 }
 
 # text_files: everything else that is written by hand in the languages of this project.

@@ -117,6 +117,26 @@ names)
     put include/jzx/bad.h 'int jzx__bad(void);'
     refuses "include/jzx/bad.h:2:"
     ;;
+declared)
+    put src/actor/bad.c 'void jzx__bad(int x) {' '}'
+    refuses "src/actor/bad.c:2: jzx__bad is not declared in src/actor/bad.h"
+    put src/actor/bad.h '/* void jzx__bad(int x); */' '#define CALL(x) jzx__bad(x);' \
+        'static inline void use(int x) {' '    jzx__bad(x);' '}' 'typedef void jzx__bad(int x);'
+    refuses "jzx__bad is not declared in src/actor/bad.h"
+    put src/actor/bad.h '__attribute__((format(printf, 1, 2))) void' 'jzx__bad(int x);'
+    accepts
+    put src/actor/other.h 'void jzx__bad(int x);'
+    refuses "src/actor/bad.c:2: jzx__bad is declared in src/actor/other.h, not in src/actor/bad.h"
+    rm "$tree/src/actor/other.h"
+    for head in int 'struct x *' '__attribute__((noinline)) int' 'JZX_COLD JZX_ALIGNED(64) int'; do
+        put src/actor/bad.c "$head jzx__worse(int x, /* with; { */" '    int y) {' '}'
+        refuses "src/actor/bad.c:2: jzx__worse is not declared"
+    done
+    put src/actor/bad.c 'static void jzx__local(void) {' '}' 'JZX_INLINE int jzx__fast(void) {' \
+        '}' 'int jzx_public(void) {' '    jzx__bad(1);' 'out:' '    return 1;' '}' \
+        'struct x jzx__table[] = {' '    {1},' '};' 'int (*jzx__pointer)(void);'
+    accepts
+    ;;
 memory_orders)
     put src/base/bad.c 'x = jzx__atomic_load_acquire(&y);'
     refuses "src/base/bad.c:2: an ordered operation"
