@@ -18,23 +18,30 @@ jzx_err jzx__send_refuse(struct jzx_loop *loop, struct jzx__worker *me, jzx_err 
     return reason;
 }
 
+/* The receiver and the sender of a user message. */
+struct envelope {
+    jzx_actor_id to;
+    jzx_actor_id from;
+};
+
 /* Writes the header of a user message: of the node all but the link, the flags and the class. */
-static inline void address(struct jzx__message *message, jzx_actor_id to, jzx_actor_id from,
+static inline void address(struct jzx__message *message, const struct envelope *envelope,
                            uint32_t tag) {
-    message->node.generation = jzx_id_generation(to);
+    message->node.generation = jzx_id_generation(envelope->to);
     message->node.weight = 1;
     message->node.lane = JZX__LANE_USER;
-    message->sender = from;
+    message->sender = envelope->from;
     message->tag = tag;
 }
 
 /* Every send that is not the common case: other threads, long payloads, a bound in reach,
  * errors. */
-static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
-                           jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
+static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me,
+                           const struct envelope *envelope, const void *data, size_t len,
+                           uint32_t tag) {
     if ((data == NULL && len != 0) || len > JZX_MSG_LEN_MAX || tag >= JZX_TAG_RESERVED)
         return jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG);
-    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, envelope->to);
     if (actor == NULL)
         return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
     if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
@@ -43,7 +50,7 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     if (message == NULL)
         return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
     jzx__slab_fetch_ahead(message); /* mostly for another worker, which frees it there */
-    address(message, to, from, tag);
+    address(message, envelope, tag);
     if (JZX_LIKELY(len <= JZX_MSG_INLINE))
         jzx__copy_short(message->payload, data, len);
     else
@@ -62,7 +69,8 @@ static JZX_COLD jzx_err send_any(struct jzx_loop *loop, jzx_actor_id to, jzx_act
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = send_inside(loop, me, to, from, data, len, tag);
+    const struct envelope envelope = {.to = to, .from = from};
+    jzx_err err = send_inside(loop, me, &envelope, data, len, tag);
     jzx__visit_end(&visit);
     return err;
 }
@@ -75,12 +83,13 @@ JZX_INLINE bool is_easy(const struct jzx__worker *me, struct jzx__actor *actor) 
            actor->task.pending < actor->task.easy && jzx__slab_has(&me->slab, 0);
 }
 
-JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id to,
-                          jzx_actor_id from, const void *data, size_t len, uint32_t tag) {
+JZX_INLINE void send_easy(struct jzx__worker *me, struct jzx__actor *actor,
+                          const struct envelope *envelope, const void *data, size_t len,
+                          uint32_t tag) {
     struct jzx__message *message = jzx__slab_alloc_easy(&me->slab, 0);
     jzx__task_append(&actor->task, &message->node, 1);
-    jzx__node_init_plain(&message->node, jzx_id_generation(to));
-    message->sender = from;
+    jzx__node_init_plain(&message->node, jzx_id_generation(envelope->to));
+    message->sender = envelope->from;
     message->tag = tag;
     message->len = (uint32_t)len;
     me->pass_accepted++;
@@ -118,7 +127,8 @@ jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void 
     struct jzx__worker *me = jzx__seat_enter(seat);
     if (JZX_UNLIKELY(!is_easy(me, actor)))
         return send_entered(loop, to, from, data, len, tag);
-    send_easy(me, actor, to, from, data, len, tag);
+    const struct envelope envelope = {.to = to, .from = from};
+    send_easy(me, actor, &envelope, data, len, tag);
     jzx__seat_leave(seat, 0);
     return JZX_OK;
 }
@@ -130,12 +140,12 @@ jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t
 
 /* Moves a reference, in a message that is made for it. */
 static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
-                           struct jzx__message *block, jzx_actor_id to, jzx_actor_id from,
+                           struct jzx__message *block, const struct envelope *envelope,
                            uint32_t tag) {
     struct jzx__message *message = jzx__shared_wrap(loop, me, block);
     if (message == NULL)
         return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
-    address(message, to, from, tag);
+    address(message, envelope, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     if (err == JZX_OK)
         return JZX_OK;
@@ -143,17 +153,17 @@ static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct
     return jzx__send_refuse(loop, me, err);
 }
 
-static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id to,
-                           jzx_actor_id from, void *data, uint32_t tag) {
+static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me,
+                           const struct envelope *envelope, void *data, uint32_t tag) {
     if (data == NULL || tag >= JZX_TAG_RESERVED)
         return jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG);
-    struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, envelope->to);
     if (actor == NULL)
         return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
     struct jzx__message *message = jzx__message_of_data(data);
     if (jzx__message_is_shared(message))
-        return move_shared(loop, me, actor, message, to, from, tag);
-    address(message, to, from, tag);
+        return move_shared(loop, me, actor, message, envelope, tag);
+    address(message, envelope, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     return err == JZX_OK ? JZX_OK : jzx__send_refuse(loop, me, err);
 }
@@ -163,7 +173,8 @@ jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *d
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = move_inside(loop, me, to, from, data, tag);
+    const struct envelope envelope = {.to = to, .from = from};
+    jzx_err err = move_inside(loop, me, &envelope, data, tag);
     jzx__visit_end(&visit);
     return err;
 }

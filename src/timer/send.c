@@ -44,34 +44,34 @@ JZX_INLINE struct jzx__timer_spec once(jzx_actor_id to, jzx_actor_id from, const
                                     .delay_ns = delay_ns};
 }
 
-static JZX_COLD jzx_err send_any(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
-                                 const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
+/* Keeps set_any out of the code of jzx_send_after. */
+static JZX_COLD jzx_err send_any(jzx_loop *loop, const struct jzx__timer_spec *spec,
                                  jzx_timer_id *timer) {
-    const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
-    return set_any(loop, &spec, timer);
+    return set_any(loop, spec, timer);
 }
 
 /* The common case, but the time cannot be counted: it takes a look at the clock. */
-static JZX_COLD jzx_err send_looking(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
-                                     const void *data, size_t len, uint32_t tag, uint64_t delay_ns,
+static JZX_COLD jzx_err send_looking(jzx_loop *loop, const struct jzx__timer_spec *spec,
                                      jzx_timer_id *timer) {
-    const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__worker *me = jzx__seat_enter(seat);
     bool set = is_of(me, loop) && jzx__timer_set_easy(loop, me, jzx__seat_task(seat),
-                                                      jzx__timer_now(loop, me), &spec, timer);
+                                                      jzx__timer_now(loop, me), spec, timer);
     jzx__seat_leave(seat, 0);
-    return set ? JZX_OK : set_any(loop, &spec, timer);
+    return set ? JZX_OK : set_any(loop, spec, timer);
 }
 
-/* As jzx_send: the common case decides everything before it changes anything. */
+/* As jzx_send: the common case decides everything before it changes anything. Its spec stays in
+ * registers, because the rare cases get one of their own. */
 jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                        size_t len, uint32_t tag, uint64_t delay_ns, jzx_timer_id *timer) {
     struct jzx__seat *seat = jzx__seat_of_thread;
     if (JZX_UNLIKELY(jzx__seat_is_inside(seat)) || JZX_UNLIKELY(loop == NULL) ||
         JZX_UNLIKELY(tag >= JZX_TAG_RESERVED) || JZX_UNLIKELY(len > JZX__TIMER_INLINE) ||
-        (JZX_UNLIKELY(data == NULL) && len != 0))
-        return send_any(loop, to, from, data, len, tag, delay_ns, timer);
+        (JZX_UNLIKELY(data == NULL) && len != 0)) {
+        const struct jzx__timer_spec rare = once(to, from, data, len, tag, delay_ns);
+        return send_any(loop, &rare, timer);
+    }
     const struct jzx__timer_spec spec = once(to, from, data, len, tag, delay_ns);
     struct jzx__worker *me = jzx__seat_enter(seat);
     uint64_t now = JZX_LIKELY(is_of(me, loop)) ? jzx__pace_count(&jzx__timers_of(me)->pace) : 0;
@@ -79,8 +79,8 @@ jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const
     jzx__seat_leave(seat, 0);
     if (JZX_LIKELY(set))
         return JZX_OK;
-    return now == 0 ? send_looking(loop, to, from, data, len, tag, delay_ns, timer)
-                    : send_any(loop, to, from, data, len, tag, delay_ns, timer);
+    const struct jzx__timer_spec rare = once(to, from, data, len, tag, delay_ns);
+    return now == 0 ? send_looking(loop, &rare, timer) : send_any(loop, &rare, timer);
 }
 
 jzx_err jzx_send_every(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,

@@ -137,6 +137,27 @@ declared)
         'struct x jzx__table[] = {' '    {1},' '};' 'int (*jzx__pointer)(void);'
     accepts
     ;;
+parameters)
+    five='int a, void (*b)(int, int), int c, int d, int e,'
+    put src/base/bad.c "static int f($five" '    int g) {' '}' "int jzx__g($five int f);" \
+        '#define MACRO(a, b, c, d, e, f, g) int x' '' 'MACRO(1, 2, 3, 4, 5, 6, 7);' \
+        'static int x = SUM(1, 2, 3, 4, 5, 6, 7);' \
+        'int h(void) {' '    jzx_good(1, 2, 3, 4, 5, 6, 7);' '}'
+    accepts
+    put src/base/bad.c 'int x;' "static JZX_COLD int f($five" '    int f, /* a, b */' '    int g) {'
+    refuses "src/base/bad.c:3: f has 7 parameters, more than 6"
+    put src/base/bad.c "int jzx__f($five int f, int g);"
+    refuses "src/base/bad.c:2: jzx__f has 7 parameters"
+    put src/base/bad.c "struct x *jzx_not_public($five int f, int g, int h) {" '}'
+    refuses "jzx_not_public has 8 parameters"
+    put src/base/bad.c "typedef void jzx__fn($five int f, int g);"
+    refuses "jzx__fn has 7 parameters"
+    put include/jzx/good.h "int jzx_good($five int f, int g);"
+    put src/base/bad.c "int jzx_good($five int f, int g) {" '}'
+    accepts
+    put src/base/bad.c "static int jzx_good($five int f, int g) {" '}'
+    refuses "jzx_good has 7 parameters"
+    ;;
 memory_orders)
     put src/base/bad.c 'x = jzx__atomic_load_acquire(&y);'
     refuses "src/base/bad.c:2: an ordered operation"
