@@ -3,6 +3,7 @@
 #include "actor/loop.h"
 
 #include "sched/balance.h"
+#include "sched/crew.h"
 
 /* Worker w counts its own references up from w + 1 in the upper bits; threads without one share. */
 #define REF_WORKER_SHIFT 48

@@ -12,6 +12,7 @@
 #include "actor/share.h"
 #include "actor/spawn.h"
 #include "sched/balance.h"
+#include "sched/crew.h"
 #include "sched/pass.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * different moments. */
 #include "actor/info.h"
 #include "actor/loop.h"
+#include "sched/crew.h"
 #include "super/super.h"
 #include "super/tree.h"
 

@@ -15,6 +15,7 @@
 #include "loop/stop.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
+#include "sched/watchdog.h"
 #include "super/super.h"
 #include "timer/timer.h"
 
@@ -83,7 +84,10 @@ static const struct jzx__task_ops actor_ops = {
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
-    .feeds = {[JZX__FEED_CALLS] = &calls_ops, [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail},
+    .stall_is_over = jzx__crew_stall_is_over,
+    .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns,
+              [JZX__FEED_CALLS] = &calls_ops,
+              [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail},
 };
 
 static void wake_all(struct jzx__clock_user *user) {

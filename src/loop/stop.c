@@ -6,6 +6,7 @@
 #include "actor/info.h"
 #include "actor/mailbox.h"
 #include "base/log.h"
+#include "sched/crew.h"
 
 #include <stdio.h>
 

@@ -21,24 +21,6 @@
 /* How late a sleep until the next timer may end: about as exact as the system can. */
 #define SLACK_NS 1000u
 
-void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config) {
-    crew->stall_after_ns = config->stall_after_ns;
-    crew->spare_max = config->spare_threads_max;
-    crew->stall_signal = config->stall_signal;
-    crew->contain = config->contain;
-    crew->pin_threads = config->pin_threads;
-    crew->on_start = config->on_thread_start;
-    crew->on_stop = config->on_thread_stop;
-    crew->hook_ctx = config->thread_hook_ctx;
-    snprintf(crew->name, sizeof crew->name, "%s", config->thread_name);
-    /* Here and not in run: in a process that has threads already the first call takes 10 ms. */
-    crew->can_take = config->workers > 1 && crew->spare_max != 0 &&
-                     crew->stall_after_ns != JZX_NEVER && jzx__membarrier_register();
-    jzx__lock_init(&crew->lock);
-    jzx__parker_init(&crew->watch);
-    jzx__parker_init(&crew->main.parker);
-}
-
 /* ---- signal stacks ---- */
 
 /* The stall signal comes to threads that may run on stacks which have no room for its handler. */
@@ -55,25 +37,6 @@ static bool init_sigstack(struct jzx__sched *sched, struct jzx__thread *thread) 
         return thread->guard != NULL;
     }
     return !wants_sigstack(sched) || jzx__sigstack_init(&thread->sigstack, 0);
-}
-
-static void deinit_sigstack(struct jzx__thread *thread) {
-    jzx__fault_guard_destroy(thread->guard);
-    jzx__sigstack_deinit(&thread->sigstack);
-}
-
-void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator) {
-    while (crew->retired != NULL) {
-        struct jzx__thread *thread = crew->retired;
-        crew->retired = thread->next;
-        jzx__parker_deinit(&thread->parker);
-        deinit_sigstack(thread);
-        jzx__free_aligned(allocator, thread, sizeof *thread, _Alignof(struct jzx__thread));
-    }
-    jzx__sigstack_deinit(&crew->main.sigstack);
-    jzx__parker_deinit(&crew->main.parker);
-    jzx__parker_deinit(&crew->watch);
-    jzx__lock_deinit(&crew->lock);
 }
 
 /* ---- seats ---- */
@@ -178,7 +141,7 @@ static struct jzx__worker *await_worker(struct jzx__thread *thread) {
 /* A worker goes back to its home thread, if that waits for it (C6). */
 static bool give_back(struct jzx__thread *thread, struct jzx__worker *me) {
     struct jzx__crew *crew = &me->sched->crew;
-    if (!jzx__crew_is_wanted(me))
+    if (!jzx__worker_is_wanted(me))
         return false;
     jzx__lock_acquire(&crew->lock);
     /* relaxed: under the lock nobody else takes the worker (C1) */
@@ -409,6 +372,39 @@ uint32_t jzx__crew_lost_turns(struct jzx__sched *sched, struct jzx__lost_turn *t
     return count;
 }
 
+/* What is bound to the caller's thread is not even ended on another. */
+static bool is_for_the_caller(const struct jzx__worker *me, const struct jzx__seat *seat) {
+    /* relaxed: left with the worker by its thread */
+    return !me->order.by_caller &&
+           jzx__atomic_load_relaxed(&seat->task)->bound == JZX__BOUND_CALLER;
+}
+
+void jzx__crew_take_returns(struct jzx__worker *me, uint32_t max) {
+    (void)max; /* each was a stall: there are few */
+    struct jzx__mpsc *returns = jzx__worker_queue(me, JZX__FEED_RETURNS);
+    JZX_ASSERT_OWNER(me);
+    if (jzx__mpsc_is_empty(returns))
+        return;
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(returns);
+    while (node != NULL) {
+        struct jzx__seat *seat = JZX_CONTAINER_OF(node, struct jzx__seat, returned);
+        node = node->next; /* read first: the thread may be given a worker at once */
+        if (is_for_the_caller(me, seat)) {
+            jzx__mpsc_push(returns, &seat->returned); /* who gets the worker back at once */
+            continue;
+        }
+        jzx__crew_end_stall(me, seat);
+        me->sched->ops.take_back(me, seat);
+        /* relaxed: the thread waits until it is relieved. release: pairs with the acquire of the
+         * watchdog, which then sees that the task is gone */
+        jzx__atomic_store_relaxed(&seat->task, NULL);
+        jzx__atomic_store_release(&seat->lost_at_ns, (uint64_t)0);
+        jzx__crew_relieve(seat);
+    }
+}
+
+const struct jzx__feed_ops jzx__crew_returns = {.take = jzx__crew_take_returns};
+
 /* All threads have ended: the caller takes back what the others' turns have become. */
 static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
     /* relaxed: the threads were joined */
@@ -416,7 +412,7 @@ static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         jzx__crew_sit(seat, sched->workers[i], true);
         jzx__crew_end_report(sched->workers[i]);
-        jzx__worker_drain_returns(sched->workers[i]);
+        jzx__crew_take_returns(sched->workers[i], UINT32_MAX);
         jzx__worker_flush(sched->workers[i]); /* of a pass that lost its worker */
         jzx__crew_rise(seat, sched->workers[i]);
     }

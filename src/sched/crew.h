@@ -24,71 +24,7 @@
 #ifndef JZX_SCHED_CREW_H
 #define JZX_SCHED_CREW_H
 
-#include "base/fault.h"
-#include "base/lock.h"
-#include "base/parker.h"
-#include "base/sigstack.h"
-#include "sched/seat.h"
-#include "sched/worker.h"
-
-#include "jzx/config.h"
-
-#include <pthread.h>
-#include <signal.h>
-
-#define JZX__STACK_MAX 64u
-#define JZX__THREAD_NAME_MAX 10u
-
-struct jzx__sched;
-
-struct jzx__thread {
-    struct jzx__seat seat;
-    struct jzx__parker parker; /* where it waits for a worker */
-    struct jzx__sched *sched;
-    struct jzx__worker *home;       /* the worker that it is the home thread of; NULL: substitute */
-    struct jzx__thread *next;       /* of all but the caller's */
-    struct jzx__thread *next_spare; /* of those that wait */
-    struct jzx__fault_guard *guard; /* NULL: no containment */
-    struct jzx__sigstack sigstack;  /* for the stall signal, if there is no guard, which has one */
-    pthread_t handle;
-    uint32_t number;              /* 1, 2, ...: for its name */
-    uint32_t hook_worker;         /* what the hooks are told */
-    _Atomic uint32_t stack_state; /* asked, answered: see watchdog.c */
-    uint32_t stack_count;
-    void *stack[JZX__STACK_MAX];
-};
-
-struct jzx__crew {
-    /* Settings. */
-    uint64_t stall_after_ns;
-    uint32_t spare_max;
-    int stall_signal;
-    uint32_t contain; /* JZX_CONTAIN_* */
-    bool pin_threads;
-    bool can_take; /* there is a membarrier, and spares are wanted */
-    char name[JZX__THREAD_NAME_MAX + 1];
-    jzx_thread_hook on_start;
-    jzx_thread_hook on_stop;
-    void *hook_ctx;
-
-    /* Guarded by lock. */
-    struct jzx__lock lock;
-    struct jzx__thread *threads;
-    struct jzx__thread *spares;
-    struct jzx__thread *retired; /* of earlier runs: their seats may still be looked at */
-    uint32_t thread_count;       /* of threads */
-
-    struct jzx__thread main;       /* of the thread that called run */
-    struct jzx__parker watch;      /* where the watchdog sleeps while no turn runs */
-    _Atomic uint32_t watch_sleeps; /* a hint for workers that wake up */
-    pthread_t watchdog;
-    bool is_watched;
-    bool is_signal_set;
-    sigset_t signals; /* blocked in the caller of run, and so in all threads but the watchdog */
-};
-
-void jzx__crew_init(struct jzx__crew *crew, const jzx_config *config);
-void jzx__crew_deinit(struct jzx__crew *crew, const jzx_allocator *allocator);
+#include "sched/sched.h"
 
 /* A run begins, unless the scheduler was closed. */
 void jzx__crew_open(struct jzx__sched *sched);
@@ -116,6 +52,10 @@ struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t ho
 void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
                     struct jzx__worker *worker);
 
+/* JZX__FEED_RETURNS: turns that outlived their worker, and are over. Takes all of them back. */
+void jzx__crew_take_returns(struct jzx__worker *me, uint32_t max);
+extern const struct jzx__feed_ops jzx__crew_returns;
+
 /* One round of a worker: what others sent, then what is ready. */
 enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max);
 
@@ -136,18 +76,5 @@ enum jzx__turn_place { JZX__TURN_NONE, JZX__TURN_ON_WORKER, JZX__TURN_AWAY };
 /* Looks for the task's turn in all seats of the run. */
 enum jzx__turn_place jzx__crew_find(struct jzx__sched *sched, const struct jzx__task *task,
                                     uint32_t *tag, uint32_t *worker);
-
-/* True if the worker's home thread waits for it, and so another drives it. */
-static inline bool jzx__crew_is_wanted(const struct jzx__worker *me) {
-    /* relaxed: a hint for its driver, who looks again under the lock or before it sleeps */
-    return jzx__atomic_load_relaxed(&me->wanted_by) != NULL;
-}
-
-/* A worker has woken up: the watchdog must not sleep. */
-static inline void jzx__crew_poke(struct jzx__crew *crew) {
-    /* seq_cst: pairs with the announcement of the watchdog, which then looks at all workers */
-    if (jzx__atomic_load_seq_cst(&crew->watch_sleeps) != 0)
-        jzx__parker_wake(&crew->watch);
-}
 
 #endif

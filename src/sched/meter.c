@@ -4,7 +4,6 @@
 
 #include "sched/balance.h"
 #include "sched/sched.h"
-#include "sched/watchdog.h"
 
 void jzx__meter_init(struct jzx__meter *meter) {
     meter->tick_every = 1;
@@ -94,7 +93,7 @@ static void watch_turn(struct jzx__worker *me, uint64_t now, uint64_t elapsed, b
 
 /* W4 */
 static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
-    if (me->meter.pass_ns >= JZX__PASS_NS || now >= me->due_ns || jzx__crew_is_wanted(me))
+    if (me->meter.pass_ns >= JZX__PASS_NS || now >= me->due_ns || jzx__worker_is_wanted(me))
         return true;
     for (uint32_t bits = me->sched->pass_enders; bits != 0; bits &= bits - 1) {
         if (!jzx__feed_is_empty(&me->feeds[__builtin_ctz(bits)]))
@@ -138,8 +137,9 @@ void jzx__meter_tick(struct jzx__worker *me) {
     struct jzx__task *task = jzx__worker_current(me);
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
-    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns))
-        jzx__crew_stall_is_over(me, task, elapsed, single);
+    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns) &&
+        me->sched->ops.stall_is_over != NULL)
+        me->sched->ops.stall_is_over(me, task, elapsed, single);
     watch_turn(me, now, elapsed, single);
     me->meter.probe_left -= me->meter.probe_left != 0;
     if (single && task != NULL && me->sched->worker_count > 1)

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/slab.h"
 #include "observe/counters.h"
-#include "sched/crew.h"
 #include "sched/global.h"
+#include "sched/threads.h"
 #include "sched/worker.h"
 
 #include "jzx/config.h"

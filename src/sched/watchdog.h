@@ -5,7 +5,7 @@
 #ifndef JZX_SCHED_WATCHDOG_H
 #define JZX_SCHED_WATCHDOG_H
 
-#include "sched/sched.h"
+#include "sched/crew.h"
 
 /* False if its thread could not be started. */
 bool jzx__watchdog_start(struct jzx__sched *sched);

@@ -7,7 +7,6 @@
 #include "base/assert.h"
 #include "sched/balance.h"
 #include "sched/sched.h"
-#include "sched/watchdog.h"
 
 #include "jzx/time.h"
 
@@ -16,21 +15,14 @@ _Thread_local struct jzx__seat *jzx__seat_of_thread = &jzx__no_seat;
 
 /* ---- setting up ---- */
 
-static void take_returns(struct jzx__worker *me, uint32_t max) {
-    (void)max; /* each was a stall: there are few */
-    jzx__worker_drain_returns(me);
-}
-
 static const struct jzx__feed_ops inject_ops = {.take = jzx__worker_drain_inject};
-static const struct jzx__feed_ops returns_ops = {.take = take_returns};
 
-static void init_sources(struct jzx__worker *worker, const struct jzx__task_ops *ops) {
+static void init_feeds(struct jzx__worker *worker, const struct jzx__task_ops *ops) {
     for (uint32_t i = 0; i < JZX__FEED_MAX; i++) {
         jzx__mpsc_init(jzx__worker_queue(worker, i));
         worker->feeds[i].ops = ops->feeds[i];
     }
     worker->feeds[JZX__FEED_INJECT].ops = &inject_ops;
-    worker->feeds[JZX__FEED_RETURNS].ops = &returns_ops;
 }
 
 bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint32_t index) {
@@ -40,7 +32,7 @@ bool jzx__worker_init(struct jzx__worker *worker, struct jzx__sched *sched, uint
         jzx__deque_deinit(&worker->deque);
         return false;
     }
-    init_sources(worker, &sched->ops);
+    init_feeds(worker, &sched->ops);
     jzx__parker_init(&worker->parker);
     worker->sched = sched;
     worker->index = index;
@@ -112,36 +104,6 @@ void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max) {
         struct jzx__mpsc_node *entry = me->inject_rest;
         me->inject_rest = entry->next; /* read first: the task may be injected again at once */
         handle_entry(me, JZX_CONTAINER_OF(entry, struct jzx__task, injected));
-    }
-}
-
-/* What is bound to the caller's thread is not even ended on another. */
-static bool is_for_the_caller(const struct jzx__worker *me, const struct jzx__seat *seat) {
-    /* relaxed: left with the worker by its thread */
-    return !me->order.by_caller &&
-           jzx__atomic_load_relaxed(&seat->task)->bound == JZX__BOUND_CALLER;
-}
-
-void jzx__worker_drain_returns(struct jzx__worker *me) {
-    struct jzx__mpsc *returns = jzx__worker_queue(me, JZX__FEED_RETURNS);
-    JZX_ASSERT_OWNER(me);
-    if (jzx__mpsc_is_empty(returns))
-        return;
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(returns);
-    while (node != NULL) {
-        struct jzx__seat *seat = JZX_CONTAINER_OF(node, struct jzx__seat, returned);
-        node = node->next; /* read first: the thread may be given a worker at once */
-        if (is_for_the_caller(me, seat)) {
-            jzx__mpsc_push(returns, &seat->returned); /* who gets the worker back at once */
-            continue;
-        }
-        jzx__crew_end_stall(me, seat);
-        me->sched->ops.take_back(me, seat);
-        /* relaxed: the thread waits until it is relieved. release: pairs with the acquire of the
-         * watchdog, which then sees that the task is gone */
-        jzx__atomic_store_relaxed(&seat->task, NULL);
-        jzx__atomic_store_release(&seat->lost_at_ns, (uint64_t)0);
-        jzx__crew_relieve(seat);
     }
 }
 

@@ -100,9 +100,14 @@ struct jzx__task_ops {
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
+    /* A tick has seen that much time since the last one: jzx__crew_stall_is_over. NULL: nobody
+     * reports stalls. */
+    void (*stall_is_over)(struct jzx__worker *worker, struct jzx__task *task, uint64_t elapsed_ns,
+                          bool single);
     size_t worker_size; /* of what the layer keeps per worker; begins with a struct jzx__worker */
     const struct jzx__fault_ops *faults; /* base/fault.h */
-    /* The feeds of the layer, by their numbers: from JZX__FEED_OWN_COUNT on, without a gap. */
+    /* The feeds of the layer, by their numbers, from JZX__FEED_OWN_COUNT on, without a gap; and
+     * JZX__FEED_RETURNS, the crew's. */
     const struct jzx__feed_ops *feeds[JZX__FEED_MAX];
 };
 
@@ -180,6 +185,12 @@ static inline void jzx__worker_flush(struct jzx__worker *me) {
 /* Messages that it has handled, and the one in hand. */
 static inline uint64_t jzx__worker_handled(const struct jzx__worker *me) {
     return jzx__counter_get(&me->counters.handled) + me->pass_handled;
+}
+
+/* True if the worker's home thread waits for it, and so another drives it (C5 of crew.h). */
+static inline bool jzx__worker_is_wanted(const struct jzx__worker *me) {
+    /* relaxed: a hint for its driver, who looks again under the lock or before it sleeps */
+    return jzx__atomic_load_relaxed(&me->wanted_by) != NULL;
 }
 
 /* True if timers are due. Looks at the clock if there are any. */
@@ -304,9 +315,6 @@ void jzx__worker_drain_inject(struct jzx__worker *me, uint32_t max);
 
 /* A task that was just made my own: asks it to end if the loop stops (K7). */
 void jzx__worker_welcome(struct jzx__worker *me, struct jzx__task *task);
-
-/* Takes in the turns that went on without the worker and are over. */
-void jzx__worker_drain_returns(struct jzx__worker *me);
 
 /* The current turn ends after this message. */
 static inline void jzx__worker_end_turn(struct jzx__worker *me) {

@@ -229,7 +229,7 @@ static void end_or_lose(void) {
 static void begin_anew(void) {
     struct jzx__seat *seat = &workers.sched.crew.main.seat;
     jzx__seat_of_thread = seat;
-    jzx__worker_drain_returns(workers.sched.workers[0]);
+    jzx__crew_take_returns(workers.sched.workers[0], UINT32_MAX);
     jzx__atomic_store_relaxed(&seat->tag, 2u);
     jzx__atomic_store_release(&seat->task, &workers.tasks[0]);
 }

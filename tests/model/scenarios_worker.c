@@ -5,6 +5,7 @@
  * A turn may be long: then its thread never comes back, as far as this execution goes. At the end
  * no worker may sleep beside work that it was free to take. */
 #include "scenarios.h"
+#include "sched/crew.h"
 #include "sched/idle.h"
 #include "workers.h"
 

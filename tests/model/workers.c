@@ -3,6 +3,7 @@
 #include "workers.h"
 
 #include "base/cpus.h"
+#include "sched/watchdog.h"
 
 struct workers workers;
 
@@ -77,7 +78,9 @@ static void go_on_stopping(struct jzx__worker *me) {
 static const struct jzx__task_ops ops = {.run_ready = run_ready,
                                          .free_slot = free_slot,
                                          .go_on_stopping = go_on_stopping,
-                                         .worker_size = sizeof(struct jzx__worker)};
+                                         .stall_is_over = jzx__crew_stall_is_over,
+                                         .worker_size = sizeof(struct jzx__worker),
+                                         .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns}};
 
 /* ---- setting up ---- */
 

@@ -4,6 +4,7 @@
 #ifndef JZX_UNIT_RIG_H
 #define JZX_UNIT_RIG_H
 
+#include "sched/crew.h"
 #include "sched/pass.h"
 #include "sched/sched.h"
 
@@ -30,7 +31,7 @@ struct rig {
     void (*on_freed)(struct jzx__task *task); /* NULL: nothing */
     uint32_t turns;
     uint32_t taken;   /* nodes that the turn which runs took in */
-    uint32_t brought; /* taken from RIG_SOURCE */
+    uint32_t brought; /* taken from RIG_FEED */
     uint32_t polls;
     char trace[RIG_TRACE_MAX + 1];
     char freed[RIG_TASK_COUNT + 1];
@@ -88,16 +89,16 @@ static inline void rig_free_slot(struct jzx__worker *me, struct jzx__task *task)
 }
 
 /* The feed of the layer above. */
-#define RIG_SOURCE JZX__FEED_OWN_COUNT
+#define RIG_FEED JZX__FEED_OWN_COUNT
 
 static inline void rig_take(struct jzx__worker *me, uint32_t max) {
     JZX_EXPECT(me == rig_worker() && max != 0);
-    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, RIG_SOURCE));
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, RIG_FEED));
     for (; node != NULL; node = node->next)
         rig.brought++;
 }
 
-static const struct jzx__feed_ops rig_source_ops = {.take = rig_take, .keeps_run = true};
+static const struct jzx__feed_ops rig_feed_ops = {.take = rig_take, .keeps_run = true};
 
 static inline void rig_poll(struct jzx__worker *me) {
     JZX_EXPECT(me == rig_worker());
@@ -108,11 +109,12 @@ static inline void rig_do_nothing(void) {}
 
 /* With several workers the tests drive the first; the others stand still, and nothing moves. */
 static inline void rig_open_with(uint32_t workers) {
-    static const struct jzx__task_ops ops = {.run_ready = rig_run_ready,
-                                             .free_slot = rig_free_slot,
-                                             .poll = rig_poll,
-                                             .worker_size = sizeof(struct jzx__worker),
-                                             .feeds = {[RIG_SOURCE] = &rig_source_ops}};
+    static const struct jzx__task_ops ops = {
+        .run_ready = rig_run_ready,
+        .free_slot = rig_free_slot,
+        .poll = rig_poll,
+        .worker_size = sizeof(struct jzx__worker),
+        .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns, [RIG_FEED] = &rig_feed_ops}};
     jzx_config config =
         JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 128,
                    .max_actors_per_tick = 1024, .max_async_drain = 256, .workers = workers,

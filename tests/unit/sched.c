@@ -12,7 +12,7 @@ JZX_TEST(a_scheduler_is_set_up_from_its_configuration) {
         .run_ready = rig_run_ready,
         .free_slot = rig_free_slot,
         .worker_size = sizeof(struct jzx__worker),
-        .feeds = {[RIG_SOURCE] = &rig_source_ops, [RIG_SOURCE + 1] = &urgent}};
+        .feeds = {[RIG_FEED] = &rig_feed_ops, [RIG_FEED + 1] = &urgent}};
     jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 3,
                                    .max_actors_per_tick = 5, .max_async_drain = 7, .workers = 3,
                                    .local_queue_size = 16, .thread_name = "rig");
@@ -21,8 +21,8 @@ JZX_TEST(a_scheduler_is_set_up_from_its_configuration) {
     JZX_EXPECT_EQ(sched.turns_per_pass, 5);
     JZX_EXPECT_EQ(sched.drain_max, 7);
     JZX_EXPECT(sched.ops.run_ready == ops.run_ready && sched.ops.free_slot == ops.free_slot);
-    JZX_EXPECT_EQ(sched.feed_count, RIG_SOURCE + 2);
-    JZX_EXPECT_EQ(sched.pass_enders, 1u << (RIG_SOURCE + 1));
+    JZX_EXPECT_EQ(sched.feed_count, RIG_FEED + 2);
+    JZX_EXPECT_EQ(sched.pass_enders, 1u << (RIG_FEED + 1));
     JZX_EXPECT(!jzx__sched_is_stopped(&sched));
     JZX_EXPECT_EQ(sched.worker_count, 3);
     for (uint32_t i = 0; i < 3; i++) {

@@ -145,7 +145,7 @@ JZX_TEST(work_is_a_ready_task_an_entry_or_what_a_source_has) {
     JZX_EXPECT(jzx__worker_has_work(me) && jzx__worker_others_wait(me));
     rig_run(1);
     JZX_EXPECT(!jzx__worker_has_work(me));
-    jzx__worker_bring(me, RIG_SOURCE, &node);
+    jzx__worker_bring(me, RIG_FEED, &node);
     JZX_EXPECT(jzx__worker_has_work(me));
     rig_close();
 }
@@ -156,7 +156,7 @@ JZX_TEST(a_round_takes_from_every_source_then_polls_then_runs) {
     struct jzx__mpsc_node nodes[3];
     rig_open();
     for (int i = 0; i < 3; i++)
-        jzx__worker_bring(rig_worker(), RIG_SOURCE, &nodes[i]);
+        jzx__worker_bring(rig_worker(), RIG_FEED, &nodes[i]);
     rig_inject("ab");
     JZX_EXPECT(jzx__worker_has_untaken(rig_worker()));
     JZX_EXPECT_EQ(jzx__crew_round(rig_worker(), 100), JZX__PASS_RAN);
@@ -186,7 +186,7 @@ JZX_TEST(a_run_goes_on_while_a_source_that_keeps_it_has_something) {
     rig_open();
     jzx__worker_count_exited(rig_worker(), false);
     JZX_EXPECT(jzx__sched_is_done(&rig.sched));
-    jzx__worker_bring(rig_worker(), RIG_SOURCE, &node);
+    jzx__worker_bring(rig_worker(), RIG_FEED, &node);
     JZX_EXPECT(!jzx__sched_is_done(&rig.sched));
     jzx__worker_take_in_above(rig_worker(), 1);
     JZX_EXPECT(jzx__sched_is_done(&rig.sched));
@@ -196,14 +196,14 @@ JZX_TEST(a_run_goes_on_while_a_source_that_keeps_it_has_something) {
 static void bring_in_turn(struct jzx__task *task) {
     static struct jzx__mpsc_node node;
     if (task == rig_task('a'))
-        jzx__mpsc_push(jzx__worker_queue(rig_worker(), RIG_SOURCE), &node);
+        jzx__mpsc_push(jzx__worker_queue(rig_worker(), RIG_FEED), &node);
     rig_tick(JZX__TICK_NS);
 }
 
 JZX_TEST(only_a_source_that_says_so_ends_a_pass_at_a_tick) {
     for (int urgent = 0; urgent < 2; urgent++) {
         rig_open();
-        rig.sched.pass_enders = urgent ? 1u << RIG_SOURCE : 0;
+        rig.sched.pass_enders = urgent ? 1u << RIG_FEED : 0;
         rig.on_turn = bring_in_turn;
         rig_wake("bca");
         assert_string_equal(rig_run(9), urgent ? "a" : "abc");
@@ -220,7 +220,7 @@ JZX_TEST(a_worker_for_which_something_came_does_not_sleep) {
         if (what == 0)
             rig_inject("a");
         else if (what == 1)
-            jzx__worker_bring(rig_worker(), RIG_SOURCE, &node);
+            jzx__worker_bring(rig_worker(), RIG_FEED, &node);
         else if (what == 2)
             jzx__sched_close(&rig.sched);
         else
@@ -366,7 +366,7 @@ JZX_TEST(what_came_before_the_host_sleeps_makes_the_descriptor_readable_at_once)
         if (what == 0)
             rig_inject("a");
         else if (what == 1)
-            jzx__worker_bring(rig_worker(), RIG_SOURCE, &node);
+            jzx__worker_bring(rig_worker(), RIG_FEED, &node);
         else
             jzx__atomic_store_seq_cst(&rig.sched.stop, 1u);
         jzx__worker_settle_fd(rig_worker());
