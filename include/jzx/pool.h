@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handle pools: a fixed number of objects of one type, named by references that cannot dangle.
+/* Handle pools: a fixed number of objects of one type, named by references that cannot dangle
+ * as long as they are used with the pool that made them.
  *
  *     JZX_POOL(enemy, struct enemy)
  *
@@ -9,11 +10,15 @@
  *     enemy_pool_new(pool, &(struct enemy){.health = 100}, &boss);
  *     struct enemy *found = enemy_pool_get_mut(pool, boss);
  *     enemy_pool_free(pool, boss);
- *     enemy_pool_get(pool, boss);                           -> NULL, whatever has the slot now
+ *     enemy_pool_get(pool, boss);              -> NULL, whichever object of this pool has the slot
  *
  * A reference is a slot and the generation of that slot. It is plain data: copy it, store it, send
  * it in a message. Dropping one frees nothing; freeing the object makes all of them stale, and a
  * stale reference is none.
+ *
+ * A reference is good only in the pool that made it. It does not name its pool: another pool of the
+ * family, or one that is created later, may give out the same references for its own objects. A
+ * program with several pools of one family keeps the pool beside the reference.
  *
  * Two kinds of pool share one family of names:
  *
@@ -25,7 +30,9 @@
  *
  * The macros stand at file scope, without a semicolon, in C11 and in C++17. The type is copied as
  * bytes: in C++ it must be trivially copyable. All memory is taken by create; new and free take
- * none. Every call but create, next, retain and compact takes constant time. */
+ * none. Calls take constant time, except create; next and retain, which look at every slot ever
+ * used; compact, which looks at every reference that it is given; and register, unregister and
+ * lookup, which walk the list of the loop's pools. */
 #ifndef JZX_POOL_H
 #define JZX_POOL_H
 
@@ -42,7 +49,7 @@ typedef struct jzx_loop jzx_loop;
 
 /* A reference: the slot's index in the low bits, as many as the capacity of the pool needs, and the
  * generation of the slot, from 1, in all others. Generations do not wrap: a slot that has used them
- * all is retired, so no reference is ever given out twice. Any pool can make about 2^63 objects
+ * all is retired, so no pool ever gives out a reference twice. Any pool can make about 2^63 objects
  * before that, however small it is. */
 typedef uint64_t jzx_ref;
 
@@ -127,7 +134,8 @@ JZX_API inline void *jzx_pool_find_slot(const jzx_pool *pool, jzx_ref ref, size_
 
 /* ---- JZX_SHARED_POOL only: values are copied in and out under the lock of the pool ---- */
 
-/* value: NULL for zeroes. JZX_ERR_FULL; *ref (may be NULL) is untouched then. */
+/* value: NULL for zeroes. JZX_ERR_FULL, JZX_ERR_INVALID_ARG (NULL, or a pool of the other kind);
+ * *ref (may be NULL) is untouched then. */
 JZX_API jzx_err jzx_pool_add(jzx_pool *pool, const void *value, jzx_ref *ref);
 
 /* Copies the value out, and says which version of it that is; either may be NULL. False, and
@@ -224,15 +232,16 @@ JZX_END_C
  * functions of JZX_POOL_FAMILY, each with the rules of its jzx_pool_ namesake:
  *
  *   jzx_err name_pool_new(pool, value, &ref)    a new object, a copy of *value, or all zero if that
- *                                               is NULL. JZX_ERR_FULL, and *ref (may be NULL) is
- *                                               untouched, if there are as many as capacity
+ *                                               is NULL. JZX_ERR_FULL if there are as many as
+ *                                               capacity, JZX_ERR_INVALID_ARG for a NULL pool:
+ *                                               *ref (may be NULL) is untouched then
  *   const type *name_pool_get(pool, ref)        the object, or NULL if ref is stale
  *   type *name_pool_get_mut(pool, ref)          the same, to be changed
  *   bool name_pool_valid(pool, ref)
  *   const type *name_pool_next(pool, &ref)      the next object and its reference, in the order of
  *   type *name_pool_next_mut(pool, &ref)        slots; NULL at the end. Begin with {JZX_NO_REF}.
  *                                               New and free are fine meanwhile; what is new may be
- *                                               shown or not. A look at each slot ever used
+ *                                               shown or not. Looks at every slot ever used
  *   size_t name_pool_retain(pool, keep, ctx)    frees every object for which keep(ref, value, ctx)
  *                                               says false, and says how many. keep may use the
  *                                               pool
@@ -300,10 +309,12 @@ JZX_END_C
  *   bool name_pool_get(pool, ref, &value)       a copy; false if ref is stale
  *   bool name_pool_get_mut(pool, ref, &edit)    a copy in edit.value, to be changed and given to
  *   bool name_pool_commit(pool, &edit)          which replaces the object, unless it was changed or
- *                                               freed since: then false; get it again
+ *                                               freed since: then false; get it again. After true
+ *                                               edit has the new version, and may be changed and
+ *                                               committed again
  *   bool name_pool_take(pool, ref, &value)      frees the object and gives its last value, to one
  *                                               caller only
- *   bool name_pool_valid(pool, ref)             may be over when the caller reads it
+ *   bool name_pool_valid(pool, ref)             may be out of date by the time it returns
  *   bool name_pool_next(pool, &ref, &value)     a copy. Objects that live throughout are shown once
  *   size_t name_pool_retain(pool, keep, ctx)    keep(ref, &copy, ctx); an object that was changed
  *                                               after keep looked at it stays */
