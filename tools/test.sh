@@ -226,6 +226,7 @@ cmd_test() {
         --fast) scope=fast ;;
         --all) scope=all ;;
         --yes) assume_yes=true ;;
+        --help | -h) usage; exit 0 ;;
         -*) wrong_use "test: no option '$arg'" ;;
         *)
             [ -z "$pattern" ] || wrong_use "test: one pattern, please"

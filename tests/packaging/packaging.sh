@@ -110,6 +110,10 @@ jzx_run)
     status=0
     "$prefix/bin/jzx" test || status=$?
     [ $status -eq 2 ]
+    for command in run test; do
+        "$prefix/bin/jzx" $command --help >help.txt
+        "$prefix/bin/jzx" help | cmp - help.txt
+    done
     "$prefix/bin/jzx" doctor
     ;;
 readme)
