@@ -102,9 +102,11 @@ typedef struct jzx_config {
     size_t default_heap_quota;    /* bytes that an actor may use of its heap; 0: unlimited */
 
     /* Threads. The one that calls jzx_loop_run is worker 0; run starts the others and ends them. */
-    uint32_t workers;                /* 0: one per CPU that we may use (affinity, cgroup quota) */
+    uint32_t workers;                /* 0: one per CPU that the process may use (affinity,
+                                      * cgroup quota) */
     jzx_balance balance;             /* no effect with one worker */
-    bool pin_threads;                /* bind worker k to the k-th CPU that we may use, during run */
+    bool pin_threads;                /* bind worker k to the k-th CPU that the process may use,
+                                      * during run */
     const char *thread_name;         /* copied; "jzx" makes jzx-1, jzx-2, ...; at most 10 bytes */
     jzx_thread_hook on_thread_start; /* may be NULL */
     jzx_thread_hook on_thread_stop;  /* may be NULL */
@@ -115,7 +117,7 @@ typedef struct jzx_config {
     uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never look */
     uint32_t spare_threads_max; /* threads that take over stalled workers; 0: 2 x workers; JZX_NONE:
                                  * no thread, stalls are only reported */
-    int stall_signal; /* a signal that is free for us, to report the stack; 0: no stack. It
+    int stall_signal; /* a signal that is not otherwise used, to report the stack; 0: none. It
                                  * interrupts what the behaviour waits for (EINTR); if it returns at
                                  * that, nothing is reported. With several workers the threads of
                                  * the loop have an alternate signal stack of 64 KiB for it during

@@ -18,7 +18,8 @@
     X(JZX_ERR_IO_REG_FAILED, -9, "the file descriptor could not be registered")                    \
     X(JZX_ERR_IO_NOT_WATCHED, -10, "the file descriptor is not watched")                           \
     X(JZX_ERR_MAX_ACTORS, -11, "as many are alive as the configuration allows")                    \
-    X(JZX_ERR_BUSY, -12, "in use: the loop is being run, or the clock has a loop")                 \
+    X(JZX_ERR_BUSY, -12,                                                                           \
+      "in use: the loop is being run, the clock has a loop, or the pool is registered")            \
     X(JZX_ERR_EXISTS, -13, "the name is taken")                                                    \
     X(JZX_ERR_ESCALATED, -14, "the supervisor at the top has given up")                            \
     X(JZX_ERR_FULL, -15, "full: as many are in use as there is room for")

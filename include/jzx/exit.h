@@ -3,7 +3,7 @@
  *
  * An actor ends when its behaviour says so, when somebody stops it, or when it calls jzx_exit. Its
  * timers go, its id becomes stale, and in that moment its names are free. Then its cleanup runs,
- * and those are told who asked for it:
+ * and those who asked are told:
  *
  *   a **monitor** is one-way: the watcher gets one message JZX_TAG_DOWN.
  *   a **link** is mutual, for actors that make no sense without each other: if one ends, the other
@@ -66,11 +66,12 @@ JZX_API const char *jzx_exit_name(jzx_exit_reason reason);
  * context that it was given, else, and in its cleanup, they are JZX_ERR_INVALID_ARG. */
 
 /* Watches an actor. JZX_OK: exactly one JZX_TAG_DOWN will come, unless the monitor is taken
- * back, or this actor ends or works its queue off (JZX_STOP_AFTER_QUEUE) before: then it hears
+ * back, or this actor ends or works off its queue (JZX_STOP_AFTER_QUEUE) before: then it hears
  * of nothing. Several monitors of one actor are independent. ref may be NULL.
- * JZX_ERR_NO_SUCH_ACTOR if it has ended already, or is about to and takes nothing in any more,
- * JZX_ERR_INVALID_ARG (also for itself),
- * JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED. */
+ * JZX_ERR_NO_SUCH_ACTOR if it has ended already, or is about to and takes nothing in any more: no
+ * message comes then. If the actor ends on another worker during the call, the call may still be
+ * JZX_OK: then the JZX_TAG_DOWN has its reason, or JZX_EXIT_NO_ACTOR if that is lost already.
+ * JZX_ERR_INVALID_ARG (also for itself), JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED. */
 JZX_API jzx_err jzx_monitor(jzx_context *ctx, jzx_actor_id target, jzx_monitor_ref *ref);
 
 /* Takes a monitor back: from here on its message will not be handled, even if it waits already.
@@ -89,8 +90,8 @@ JZX_API jzx_err jzx_unlink(jzx_context *ctx, jzx_actor_id other);
  * with false, no longer. JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_trap_exits(jzx_context *ctx, bool trap);
 
-/* jzx_spawn, linked or monitored from the first moment; both in one step if ref is not NULL and
- * linked is true. Errors as jzx_spawn. */
+/* jzx_spawn, watched from the first moment: linked if linked is true, monitored if ref is not NULL,
+ * or both. With linked false and ref NULL it is a plain spawn. Errors as jzx_spawn. */
 JZX_API jzx_err jzx_spawn_watched(jzx_context *ctx, const jzx_spawn_opts *opts, bool linked,
                                   jzx_actor_id *id, jzx_monitor_ref *ref);
 

@@ -22,8 +22,8 @@ typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
 
 JZX_BEGIN_C
 
-/* NULL for the defaults. Returns NULL without memory or if jzx_config_check finds a fault: ask that
- * which field it is. */
+/* NULL for the defaults. Returns NULL without memory or if the configuration is wrong: call
+ * jzx_config_check, which names the field. */
 JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
 
 /* How many workers it has, 0 for NULL. */
@@ -32,6 +32,7 @@ JZX_API uint32_t jzx_loop_workers(const jzx_loop *loop);
 /* Runs actors until none is left (daemons do not count), nobody holds the loop and no call waits;
  * or until jzx_loop_stop or jzx_loop_request_stop. Sleeps while there is nothing to do. Can be
  * called again.
+ * JZX_ERR_ESCALATED if a supervisor at the top gave up (the loop is closed then),
  * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run,
  * JZX_ERR_NO_MEMORY if its threads cannot be started (nothing has run then),
  * JZX_ERR_INVALID_ARG. */

@@ -27,7 +27,17 @@ typedef struct jzx_message {
     jzx_actor_id sender; /* JZX_NOBODY if the sender gave none */
 } jzx_message;
 
-/* Tags from here on are the runtime's: a send with one is JZX_ERR_INVALID_ARG. */
+/* Tags from here on are the runtime's: a send with one is JZX_ERR_INVALID_ARG. Behaviours see
+ * these, which are defined in the headers named here:
+ *
+ *   JZX_TAG_CHILD_ADDED      supervisor.h  the answer to jzx_supervisor_add
+ *   JZX_TAG_ROOM             message.h     the answer to jzx_send_when_room
+ *   JZX_TAG_RECEIVE_TIMEOUT  timer.h       nothing came for the time that was set
+ *   JZX_TAG_ASK_TIMEOUT      ask.h         a question was not answered
+ *   JZX_TAG_EXIT             exit.h        a linked actor has ended, and exits are trapped
+ *   JZX_TAG_DOWN             exit.h        a monitored actor has ended
+ *   JZX_TAG_GROUP_JOIN       group.h       an actor has joined a group
+ *   JZX_TAG_GROUP_LEAVE      group.h       an actor has left a group */
 #define JZX_TAG_RESERVED 0xFFFF0000u
 
 /* The answer to jzx_send_when_room: try again now. sender is the actor that has room. No data.

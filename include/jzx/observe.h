@@ -48,7 +48,8 @@ typedef struct jzx_event {
                              * ACTOR_FAIL: of a contained fault, where it happened first */
     size_t stack_count;     /* of them */
     const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: what
-                             * jzx_exit said, or "" */
+                             * jzx_exit said, or ""; ACTOR_RESTART: the text of the last failure, or
+                             * ""; ESCALATE: why it gives up. NULL otherwise */
 } jzx_event;
 
 /* Each callback may be NULL. They run on the worker where the event happens, and with several

@@ -46,8 +46,9 @@ typedef enum jzx_child_mode {
     JZX_TEMPORARY = 2  /* none */
 } jzx_child_mode;
 
-/* How long a restart waits. n is how often the child has failed in a row: 0, 1, 2, ... A child that
- * ran for stable_ms begins anew. Nothing set: it does not wait. */
+/* How long a restart waits. n is 0 for the first failure in a row, 1 for the second, and so on: one
+ * less than the attempt that events and jzx_child_info show. After a child has run for stable_ms, n
+ * begins at 0 again. Nothing set: it does not wait. */
 typedef enum jzx_backoff_kind {
     JZX_BACKOFF_DEFAULT = 0,    /* exponential if any field is set, else none */
     JZX_BACKOFF_CONSTANT = 1,   /* initial_delay_ms + n * step_ms */

@@ -4,8 +4,9 @@
  * A timer belongs to the actor that it is for, and is gone when that actor ends. Its message is
  * made when it is set, so that nothing can fail when it fires; it is not bounded by mailbox_cap,
  * and waits behind what waits already. A timer never fires early. It fires at a whole millisecond
- * of the loop's clock, the first one at or after its time, and later if its worker is busy; those
- * of one millisecond fire in the order in which they were set. See docs/timers.md.
+ * of the loop's clock, the first one at or after its time, with a delay of 0 the first one strictly
+ * after the call; and later if its worker is busy. Those of one millisecond fire in the order in
+ * which they were set. See docs/timers.md.
  *
  * A behaviour that wants to be reminded:
  *
@@ -43,9 +44,9 @@ typedef enum jzx_repeat {
 
 JZX_BEGIN_C
 
-/* Sends a copy of len bytes, as jzx_send does, after delay_ns; 0 means at the next millisecond,
- * a delay beyond the end of time (JZX_NEVER) never. The delay counts from the call. The timer's id
- * goes to *timer unless that is NULL.
+/* Sends a copy of len bytes, as jzx_send does, after delay_ns; 0 means at the first whole
+ * millisecond after the call, a delay beyond the end of time (JZX_NEVER) never. The delay counts
+ * from the call. The timer's id goes to *timer unless that is NULL.
  * JZX_ERR_INVALID_ARG as jzx_send, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED,
  * JZX_ERR_NO_MEMORY: then there is no timer. */
 JZX_API jzx_err jzx_send_after(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
@@ -99,8 +100,9 @@ JZX_API bool jzx_timer_is_active(const jzx_context *ctx, uint64_t key);
 
 /* Sends this actor a message with tag JZX_TAG_RECEIVE_TIMEOUT when the last message that was
  * sent to it was handled idle_ns ago, and again after each further idle_ns; 0 means at the next
- * millisecond, JZX_NEVER turns it off. A call begins a new idle time. What the runtime brings
- * does not count: the messages of timers, whoever has set them, and JZX_TAG_ROOM.
+ * millisecond, JZX_NEVER turns it off. A call begins a new idle time. Only messages of users count:
+ * those of the send calls, questions and answers. Messages of timers, whoever has set them, and all
+ * messages of the runtime, whose tags are reserved (see JZX_TAG_RESERVED), do not count.
  * JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY: then it is as it was. */
 JZX_API jzx_err jzx_receive_timeout(jzx_context *ctx, uint64_t idle_ns);
 
