@@ -5,8 +5,6 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-#include <string.h>
-
 #define FIRST_CAPACITY 16
 
 void jzx__heap_init(struct jzx__heap *heap, const jzx_allocator *allocator) {
@@ -63,7 +61,7 @@ static bool grow(struct jzx__heap *heap) {
     if (items == NULL)
         return false;
     if (heap->items != NULL) {
-        memcpy(items, heap->items, heap->count * sizeof(items[0]));
+        __builtin_memcpy(items, heap->items, heap->count * sizeof(items[0]));
         jzx__free(heap->allocator, heap->items, heap->capacity * sizeof(items[0]));
     }
     heap->items = items;
