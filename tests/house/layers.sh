@@ -14,17 +14,21 @@ verdict "$(awk '
         next
     }
     function wrong(text) { printf "%s:%d: %s\n", FILENAME, FNR, text }
+    # The layer of a path below src/: of its first two folders if they are listed, else of its
+    # first.
+    function layer(path, parts) {
+        split(path, parts, "/")
+        return (parts[1] "/" parts[2]) in level ? parts[1] "/" parts[2] : parts[1]
+    }
 
     FNR == 1 {
-        split(FILENAME, parts, "/")
-        mine = parts[2]
+        mine = layer(substr(FILENAME, 5))
         if (!(mine in level)) wrong("folder " mine " is not in tools/layers.txt")
     }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
         split($0, quoted, "\"")
         if (quoted[2] !~ /\//) { wrong("write \"folder/" quoted[2] "\""); next }
-        split(quoted[2], parts, "/")
-        theirs = parts[1]
+        theirs = layer(quoted[2])
         if (theirs == "jzx" || theirs == mine) next
         if (!(theirs in level)) wrong("folder " theirs " is not in tools/layers.txt")
         else if (level[theirs] >= level[mine]) wrong(mine " may not include " theirs)

@@ -78,6 +78,14 @@ layers)
     put src/timer/bad.c '#include "super/good.h"'
     refuses "timer may not include super"
     rm "$tree/src/timer/bad.c"
+    mkdir -p "$tree/src/schedule/core"
+    put src/schedule/core/bad.c '#include "sched/good.h"'
+    refuses "schedule/core may not include sched"
+    put src/schedule/core/bad.c '#include "schedule/good.h"'
+    refuses "schedule/core may not include schedule"
+    put src/schedule/core/bad.c '#include "time/good.h"' '#include "schedule/core/good.h"'
+    put src/schedule/good.c '#include "schedule/core/good.h"' '#include "actor/good.h"'
+    accepts
     mkdir "$tree/src/unknown"
     put src/unknown/bad.c 'int x;'
     refuses "folder unknown is not in tools/layers.txt"
