@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Where jobs wait for their tick: in the wheel, or beyond its span in the overflow heap. Knows
+ * records, ticks and limits, and nothing of delivery. Owner only.
+ *
+ *   P1  a job that is placed comes out at its deadline: not a tick earlier, and later only if more
+ *       jobs are due at once than a slot holds.
+ *   P2  a slot of the wheel takes slot_capacity new jobs. A periodic job that comes back is placed
+ *       all the same; the tick itself decides who is dropped then.
+ *   P3  at most batch_limit jobs leave the overflow per tick. They start early enough that a full
+ *       overflow of jobs for one tick is in the wheel when the tick comes, and as early as the span
+ *       allows once the overflow is filled to its threshold.
+ *
+ * The heap of the wheel itself is not used: it has no bound. */
+#ifndef JZX_SCHEDULE_CORE_PLACES_H
+#define JZX_SCHEDULE_CORE_PLACES_H
+
+#include "schedule/core/config.h"
+#include "schedule/core/job.h"
+#include "schedule/core/slots.h"
+
+struct jzx__places {
+    struct jzx__wheel wheel;
+    struct jzx__slots slots;
+    struct jzx__heap overflow; /* by deadline, then sequence; its array never grows */
+    uint32_t slot_capacity;
+    uint32_t batch_limit;
+    uint32_t threshold;  /* jobs in the overflow */
+    uint32_t lead_ticks; /* how early they leave it below the threshold */
+    uint64_t moved_total;
+};
+
+enum jzx__placed { JZX__PLACED, JZX__SLOT_FULL, JZX__OVERFLOW_FULL };
+
+/* The memory of cells and items (config->capacity.overflow of them) is the caller's. False: there
+ * is no memory for the wheel. */
+bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_config *config,
+                      struct jzx__slot_cell *cells, struct jzx__heap_item *items, uint64_t now,
+                      const jzx_allocator *allocator);
+
+/* All jobs have been taken out. */
+void jzx__places_deinit(struct jzx__places *places);
+
+/* For job->deadline; at the next tick if that is over. A job that is refused is nowhere. */
+enum jzx__placed jzx__places_add(struct jzx__places *places, struct jzx__job *job);
+
+/* The same for a job that must not get lost (P2). */
+void jzx__places_add_again(struct jzx__places *places, struct jzx__job *job);
+
+/* Takes a job out, wherever it is. */
+void jzx__places_remove(struct jzx__places *places, struct jzx__job *job);
+
+/* One pass from the overflow into the wheel, before tick wheel.now + 1 (P3). Returns how many. */
+uint32_t jzx__places_reinsert(struct jzx__places *places);
+
+/* The next job that is due at the tick, in no order; NULL: none is left, and the tick is over. */
+struct jzx__job *jzx__places_pop(struct jzx__places *places, uint64_t tick);
+
+/* Lets ticks pass at which there is nothing to do. */
+void jzx__places_pass(struct jzx__places *places, uint64_t to);
+
+/* No job is due, and none leaves the overflow, before this tick; UINT64_MAX: there is none. */
+uint64_t jzx__places_next(struct jzx__places *places);
+
+static inline bool jzx__places_is_near_capacity(const struct jzx__places *places) {
+    return places->overflow.count >= places->threshold;
+}
+
+static inline size_t jzx__places_count(const struct jzx__places *places) {
+    return places->wheel.count + places->overflow.count;
+}
+
+#endif
