@@ -96,6 +96,9 @@ JZX_TEST(a_wrong_value_is_refused_by_the_name_of_its_field) {
     refuses((config){.shape = {{256, 60, 64}}}, JZX__CONFIG_INVALID_SHAPE, "shape");
     refuses((config){.shape = {{256, 64, 0}}}, JZX__CONFIG_INVALID_SHAPE, "shape");
     refuses((config){.shape = {{4096, 4096, 4096}}}, JZX__CONFIG_INVALID_SHAPE, "shape");
+    refuses((config){.shape = {{8, 4, 2}}, .reinsertion_batch_limit = 41},
+            JZX__CONFIG_INVALID_VALUE, "reinsertion_batch_limit"); /* 2,560 jobs, 62 passes */
+    (void)resolved((config){.shape = {{8, 4, 2}}, .reinsertion_batch_limit = 42});
 }
 
 /* ---- windows ---- */

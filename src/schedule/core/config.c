@@ -153,7 +153,11 @@ static check resolve_shape(struct jzx__schedule_config *c) {
             return wrong(JZX__CONFIG_INVALID_SHAPE, "shape");
         span *= slots;
     }
-    return span <= JZX__WHEEL_REACH ? fine : wrong(JZX__CONFIG_INVALID_SHAPE, "shape");
+    if (span > JZX__WHEEL_REACH)
+        return wrong(JZX__CONFIG_INVALID_SHAPE, "shape");
+    /* A full overflow must fit through the batches of one span (P3 of places.h). */
+    uint64_t passes = (uint64_t)c->capacity.overflow / c->reinsertion_batch_limit + 2;
+    return passes < span ? fine : wrong(JZX__CONFIG_INVALID_VALUE, "reinsertion_batch_limit");
 }
 
 struct jzx__schedule_config_check jzx__schedule_resolve(const struct jzx__schedule_config *config,

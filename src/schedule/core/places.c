@@ -4,11 +4,6 @@
 
 #include "base/assert.h"
 
-static uint32_t lead_of(const struct jzx__schedule_config *config, uint64_t span) {
-    uint64_t lead = (uint64_t)config->capacity.overflow / config->reinsertion_batch_limit + 2;
-    return (uint32_t)(lead < span - 1 ? lead : span - 1);
-}
-
 bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_config *config,
                       struct jzx__slot_cell *cells, struct jzx__heap_item *items, uint64_t now,
                       const jzx_allocator *allocator) {
@@ -23,7 +18,7 @@ bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_con
     places->threshold =
         (uint32_t)((uint64_t)config->capacity.overflow * config->overflow_threshold_pct / 100);
     places->threshold = places->threshold > 0 ? places->threshold : 1;
-    places->lead_ticks = lead_of(config, places->wheel.span);
+    places->lead_ticks = config->capacity.overflow / config->reinsertion_batch_limit + 2;
     places->moved_total = 0;
     return true;
 }
