@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* A scheduler on static memory, driven by ticks as an interrupt would announce them: jobs of all
+ * modes, a slow receiver, a cancel, a pause of the driver, a full quota, a dump, a shutdown. */
+#include "schedule/core/admit.h"
+#include "schedule/core/dump.h"
+#include "schedule/core/life.h"
+#include "schedule/core/property.h"
+#include "schedule/core/region.h"
+#include "schedule/core/run.h"
+#include "schedule/core/shutdown.h"
+
+#include "toolbox.h"
+
+#define MS INT64_C(1000000) /* a tick */
+#define MEMORY 65536u
+#define QUOTA 24u
+
+#define CHECK(number, condition)                                                                   \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            return (number);                                                                       \
+    } while (0)
+
+static struct jzx__schedule s;
+static _Alignas(max_align_t) char memory[MEMORY];
+
+/* ---- the board: a counter, and receivers ---- */
+
+static struct jzx__tick_source *source;
+static uint64_t counter_ns;
+static bool is_slow;
+static unsigned delivered;
+static unsigned runs;
+static unsigned dumped;
+static unsigned released;
+
+static uint64_t read_counter(void *ctx) {
+    (void)ctx;
+    return counter_ns;
+}
+
+/* The interrupt of the timer. */
+static void on_timer_interrupt(void) {
+    counter_ns += (uint64_t)MS;
+    (void)jzx__tick_source_notify(source, 1);
+}
+
+static enum jzx__driver_error attach(void *ctx, struct jzx__tick_source *to,
+                                     uint32_t resolution_ns) {
+    (void)ctx;
+    source = to;
+    return resolution_ns == MS ? JZX__DRIVER_OK : JZX__DRIVER_INVALID_RESOLUTION;
+}
+
+static enum jzx__delivery deliver(void *ctx, const struct jzx__delivery_order *order) {
+    (void)ctx;
+    delivered++;
+    runs += order->batch.runs;
+    if (!is_slow)
+        (void)jzx__schedule_complete(&s, order->job, counter_ns, 0);
+    return JZX__DELIVERED;
+}
+
+static void release(void *ctx, void *payload, enum jzx__job_state end) {
+    (void)ctx;
+    (void)payload;
+    (void)end;
+    released++;
+}
+
+static void write(void *ctx, const char *text, size_t len) {
+    (void)ctx;
+    (void)text;
+    dumped += (unsigned)len;
+}
+
+/* ---- the program ---- */
+
+static bool start(void) {
+    static struct jzx__region region = {memory, MEMORY, 0};
+    static jzx_allocator allocator;
+    static const struct jzx__driver driver = {
+        JZX__DRIVER_FOREIGN, "timer", NULL, attach, NULL, NULL};
+    struct jzx__schedule_config config = {.resolution_ns = (uint32_t)MS,
+                                          .platform = JZX__PLATFORM_EMBEDDED,
+                                          .profile = JZX__PROFILE_CUSTOM,
+                                          .capacity = {QUOTA, 8, 4},
+                                          .diagnostics_queue_capacity = 8,
+                                          .shape = {{64, 8, 8}}};
+    struct jzx__schedule_ops ops = {.deliver = deliver, .release = release};
+    struct jzx__tick_clock clock = {JZX__CLOCK_REALTIME_HARDWARE, NULL, read_counter, NULL};
+    allocator = jzx__region_allocator(&region);
+    return jzx__schedule_resolve(&config, &config).error == JZX__CONFIG_OK &&
+           jzx__schedule_bytes(&config) <= MEMORY &&
+           jzx__schedule_init(&s, &config, ops, clock, &allocator) &&
+           jzx__schedule_start(&s, &driver, NULL) == JZX__DRIVER_OK;
+}
+
+static jzx__job_id add(enum jzx__job_mode mode, int64_t delay_ns, int64_t period_ns) {
+    struct jzx__schedule_request request = {
+        .mode = mode, .delay_ns = delay_ns, .period_ns = period_ns, .payload = memory};
+    return jzx__schedule_add(&s, &request).job;
+}
+
+static void let_pass(unsigned ticks) {
+    for (unsigned i = 0; i < ticks; i++) {
+        on_timer_interrupt();
+        while (jzx__schedule_run(&s).has_more)
+            continue;
+    }
+}
+
+static int check_modes(void) {
+    jzx__job_id once = add(JZX__JOB_ONE_SHOT, 5 * MS, 0);
+    jzx__job_id far = add(JZX__JOB_ONE_SHOT, 5000 * MS, 0);
+    jzx__job_id rate = add(JZX__JOB_FIXED_RATE, 10 * MS, 10 * MS);
+    jzx__job_id delay = add(JZX__JOB_FIXED_DELAY, 20 * MS, 20 * MS);
+    CHECK(1, once == 1 && delay == 4);
+    let_pass(100);
+    CHECK(2, delivered == 1 + 10 + 5);
+    CHECK(3, jzx__schedule_state(&s, once) == JZX__JOB_COMPLETED);
+    CHECK(4, jzx__schedule_cancel(&s, delay) && !jzx__schedule_cancel(&s, delay));
+    is_slow = true;
+    let_pass(55);
+    is_slow = false;
+    runs = 0;
+    CHECK(5, jzx__schedule_complete(&s, rate, counter_ns, 0));
+    let_pass(1);
+    CHECK(6, runs == 4); /* the points at 120, 130, 140 and 150 in one delivery */
+    CHECK(7, jzx__schedule_cancel_elsewhere(&s, rate));
+    let_pass(5000);
+    CHECK(8, jzx__schedule_state(&s, far) == JZX__JOB_COMPLETED);
+    CHECK(9, jzx__schedule_check(&s) == NULL);
+    return 0;
+}
+
+static int check_pause_and_quota(void) {
+    delivered = 0;
+    jzx__job_id rate = add(JZX__JOB_FIXED_RATE, MS, MS);
+    for (unsigned i = 0; i < 1000; i++) /* interrupts go on while nobody runs ticks */
+        on_timer_interrupt();
+    CHECK(20, jzx__schedule_run(&s).has_more);
+    CHECK(21, add(JZX__JOB_ONE_SHOT, MS, 0) == JZX__NO_JOB); /* backpressure */
+    let_pass(10);
+    CHECK(25, delivered == 1010);
+    CHECK(22, jzx__schedule_cancel(&s, rate));
+    unsigned count = 0;
+    while (add(JZX__JOB_ONE_SHOT, 100 * MS, 0) != JZX__NO_JOB)
+        count++;
+    CHECK(23, count == QUOTA);
+    jzx__schedule_dump(&s, write, NULL);
+    CHECK(24, dumped > 100);
+    return 0;
+}
+
+int run_program(void) {
+    CHECK(50, start());
+    int failed = check_modes();
+    if (failed == 0)
+        failed = check_pause_and_quota();
+    if (failed != 0)
+        return failed;
+    on_timer_interrupt();
+    struct jzx__shutdown_summary summary = jzx__schedule_shutdown(&s);
+    CHECK(51, summary.flushed_ticks == 1 && summary.jobs_cancelled == QUOTA);
+    CHECK(52, released == 5 + QUOTA);
+    jzx__schedule_deinit(&s);
+    return 0;
+}
