@@ -150,7 +150,7 @@ JZX_TEST(a_full_overflow_refuses_and_near_jobs_are_still_let_in) {
     rig_destroy(rig);
 }
 
-JZX_TEST(an_overflow_filled_to_its_threshold_is_reported_once) {
+JZX_TEST(an_overflow_filled_to_its_threshold_is_reported_once, "B47") {
     struct rig *rig = rig_make_small((config){.capacity = {.overflow = 8}});
     for (unsigned i = 0; i < 5; i++)
         rig_once(rig, 3000000);
@@ -179,8 +179,7 @@ static jzx__job_id periodic(struct rig *rig, enum jzx__job_priority priority, in
     return rig_add(rig, request);
 }
 
-JZX_TEST(a_saturated_slot_drops_the_lowest_priority_first_and_of_it_the_newest, "B49", "B50",
-         "R4.AC6") {
+JZX_TEST(a_saturated_slot_drops_the_lowest_priority_first_and_of_it_the_newest, "B50") {
     struct rig *rig = rig_make_small((config){.slot_capacity = 3});
     static const enum jzx__job_priority priorities[] = {
         JZX__PRIORITY_LOW,    JZX__PRIORITY_NORMAL, JZX__PRIORITY_HIGH,  JZX__PRIORITY_LOW,
@@ -251,7 +250,8 @@ JZX_TEST(a_gauge_above_its_limit_for_long_enough_engages_and_every_step_is_told,
     rig_destroy(rig);
 }
 
-JZX_TEST(under_backpressure_only_high_priority_is_let_in_up_to_the_adaptive_quota) {
+JZX_TEST(under_backpressure_only_high_priority_is_let_in_up_to_the_adaptive_quota, "B45", "B86",
+         "B88") {
     struct rig *rig = make_loaded((config){.capacity = {.system_quota = 8}});
     JZX_EXPECT_EQ(jzx__schedule_metrics_of(&rig->s).quota_limit, 8);
     load = 1000;

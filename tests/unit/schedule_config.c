@@ -45,7 +45,7 @@ static struct jzx__schedule_config custom(uint32_t quota, uint32_t overflow, uin
                                          .capacity = {quota, overflow, task_run}};
 }
 
-JZX_TEST(custom_capacities_reach_the_largest_profile_and_no_further, "B42") {
+JZX_TEST(custom_capacities_reach_the_largest_profile_and_no_further) {
     struct jzx__schedule_config c = resolved(custom(25600, 6400, 1024));
     JZX_EXPECT_EQ(c.capacity.system_quota, 25600);
     c = resolved(custom(1, 1, 1));

@@ -104,7 +104,7 @@ JZX_TEST(a_replay_writes_the_same_log_and_another_run_does_not) {
 
 /* ---- events ---- */
 
-JZX_TEST(two_subscribers_see_schedule_fire_and_cancel_each_in_a_ring_of_its_own, "R5.AC3") {
+JZX_TEST(two_subscribers_see_schedule_fire_and_cancel_each_in_a_ring_of_its_own) {
     struct rig *rig = rig_make_small((config){0});
     struct jzx__schedule_event event;
     int all = jzx__events_subscribe(&rig->s.events, JZX__EVENT_ALL);

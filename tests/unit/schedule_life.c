@@ -53,7 +53,7 @@ JZX_TEST(boundaries_of_the_wheel_and_the_overflow_fire_at_the_exact_tick) {
 }
 
 /* Of three schedulers in one process each has its own time. */
-JZX_TEST(schedulers_are_independent_of_one_another, "B6") {
+JZX_TEST(schedulers_are_independent_of_one_another) {
     static struct jzx__schedule schedules[3];
     static struct jzx__manual_clock clocks[3];
     static struct rig sinks[3];
@@ -83,7 +83,7 @@ JZX_TEST(schedulers_are_independent_of_one_another, "B6") {
 /* ---- order ---- */
 
 /* Jobs for one tick from every distance: near, far, through the overflow, submitted and added. */
-JZX_TEST(jobs_of_one_tick_fire_in_the_order_of_their_registration, "B15", "R1.AC2") {
+JZX_TEST(jobs_of_one_tick_fire_in_the_order_of_their_registration, "B15") {
     static const uint64_t distances[] = {3000000, 1048577, 1048576, 1048575, 16385, 16384,
                                          16383,   257,     256,     255,     2,     1};
     enum { COUNT = sizeof distances / sizeof distances[0], TICK = 4000000 };

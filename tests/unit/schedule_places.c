@@ -112,7 +112,7 @@ JZX_TEST(a_job_that_comes_back_is_placed_in_a_full_slot_all_the_same) {
 
 /* ---- reinsertion ---- */
 
-JZX_TEST(the_threshold_is_a_share_of_the_overflow) {
+JZX_TEST(the_threshold_is_a_share_of_the_overflow, "B46") {
     struct rig *rig = make((struct jzx__schedule_config){.capacity = {.overflow = 400}});
     JZX_EXPECT_EQ(rig->places.threshold, 300);
     for (uint32_t i = 0; i < 299; i++)
@@ -138,7 +138,7 @@ JZX_TEST(below_the_threshold_jobs_stay_in_the_overflow_and_above_it_they_leave_e
     destroy(rig);
 }
 
-JZX_TEST(a_pass_moves_a_batch_at_most_and_the_rest_waits_for_later_ticks) {
+JZX_TEST(a_pass_moves_a_batch_at_most_and_the_rest_waits_for_later_ticks, "B47") {
     struct rig *rig = make((struct jzx__schedule_config){0});
     for (uint32_t i = 0; i < 400; i++)
         JZX_EXPECT_EQ(add(rig, i, 4500), JZX__PLACED);

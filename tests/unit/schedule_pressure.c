@@ -11,7 +11,7 @@
 
 /* ---- the source ---- */
 
-JZX_TEST(announced_ticks_are_taken_whole_and_once) {
+JZX_TEST(announced_ticks_are_taken_whole_and_once, "B22") {
     struct jzx__tick_source source;
     jzx__tick_source_open(&source);
     JZX_EXPECT_EQ(jzx__tick_source_pull(&source), 0);
@@ -40,7 +40,7 @@ static struct jzx__tick_verdict observe(struct jzx__tick_runner *runner, uint64_
     return jzx__tick_runner_observe(runner);
 }
 
-JZX_TEST(a_backlog_above_four_fifths_of_the_window_is_a_catch_up) {
+JZX_TEST(a_backlog_above_four_fifths_of_the_window_is_a_catch_up, "B29") {
     struct jzx__tick_runner runner;
     jzx__tick_runner_init(&runner, 10, 10);
     JZX_EXPECT_EQ(observe(&runner, 8).mode, JZX__TICKS_NORMAL);
@@ -50,7 +50,7 @@ JZX_TEST(a_backlog_above_four_fifths_of_the_window_is_a_catch_up) {
     JZX_EXPECT_EQ(runner.backlog_peak, 9);
 }
 
-JZX_TEST(a_backlog_above_the_window_raises_and_halves_the_chunk_until_it_clears) {
+JZX_TEST(a_backlog_above_the_window_raises_and_halves_the_chunk_until_it_clears, "B30") {
     struct jzx__tick_runner runner;
     jzx__tick_runner_init(&runner, 10, 10);
     jzx__tick_runner_set_status(&runner, JZX__DRIVER_STATUS_OK);
@@ -106,7 +106,7 @@ static uint32_t sample(void *ctx) {
     return ctx != NULL ? *(uint32_t *)ctx : load;
 }
 
-JZX_TEST(a_critical_load_engages_after_so_many_ticks_in_a_row) {
+JZX_TEST(a_critical_load_engages_after_so_many_ticks_in_a_row, "B89") {
     struct jzx__gauge gauge;
     jzx__gauge_init(&gauge, 3);
     const struct jzx__probe probe = {"mailboxes", JZX__PROBE_MAILBOX, sample, NULL};
@@ -219,7 +219,7 @@ JZX_TEST(rejecting_for_the_driver_ends_when_the_driver_recovers) {
 }
 
 /* Every input in every state leads where the table of backpressure.h says, and nowhere else. */
-JZX_TEST(every_input_in_every_state_follows_the_table) {
+JZX_TEST(every_input_in_every_state_follows_the_table, "B85") {
     enum { NOTICE_D, NOTICE_G, RAISE, CLEAR_D, CLEAR_G, REJECT, COOL, RECOVER, INPUTS };
     static const enum jzx__backpressure_state table[][INPUTS] = {
         [JZX__BP_NORMAL] = {JZX__BP_DRIVER, JZX__BP_GAUGE, JZX__BP_ENGAGED, JZX__BP_NORMAL,

@@ -90,7 +90,7 @@ JZX_TEST(a_fixed_delay_counts_from_the_end_of_the_run_and_never_comes_early) {
 
 /* ---- batches and policies ---- */
 
-JZX_TEST(once_is_a_batch_of_one_run_and_nothing_missed, "B63") {
+JZX_TEST(once_is_a_batch_of_one_run_and_nothing_missed) {
     struct jzx__batch once = jzx__batch_once();
     struct jzx__batch copy = once;
     JZX_EXPECT_EQ(copy.runs, 1);

@@ -97,7 +97,7 @@ JZX_TEST(a_driver_may_sleep_until_the_next_tick_with_work) {
 
 /* ---- judging the driver: a window of five ticks ---- */
 
-JZX_TEST(a_backlog_above_the_window_is_backpressure_until_it_falls) {
+JZX_TEST(a_backlog_above_the_window_is_backpressure_until_it_falls, "B30", "B33") {
     struct rig *rig = rig_make_small((config){0});
     announce(rig, 6);
     (void)jzx__schedule_run(&rig->s);
@@ -289,6 +289,22 @@ JZX_TEST(a_late_tick_is_reported_beyond_the_budget_and_the_jitter_of_the_driver)
     announce(rig, 1);
     run_all(rig);
     JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_DRIFT_EXCEEDED), 1);
+    rig_destroy(rig);
+}
+
+JZX_TEST(a_catch_up_reports_its_drift_once) {
+    struct test_driver driver = {.error = JZX__DRIVER_OK};
+    struct rig *rig = make_real(&driver, (config){0});
+    rig_rate(rig, 1, 1);
+    rig->clock.now_ns = 1000 * (uint64_t)TICK_NS;
+    announce(rig, 1000);
+    while (jzx__schedule_run(&rig->s).has_more) {
+        if (rig->s.runner.owed > 5)
+            JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_DRIFT_EXCEEDED), 1);
+    }
+    JZX_EXPECT_EQ(rig->count, 1000);
+    JZX_EXPECT(rig->s.drift.exceeded >= 999);
+    JZX_EXPECT_EQ(rig->s.drift.worst_ns, 999 * (uint64_t)TICK_NS);
     rig_destroy(rig);
 }
 

@@ -211,7 +211,7 @@ static void fire_all(struct jzx__schedule *s) {
 
 /* ---- the tick ---- */
 
-/* Told once per pass: the first tick of a pass is the one that is furthest behind. */
+/* Told once per pass, and once per catch-up: its first tick is the one that is furthest behind. */
 static void watch_drift(struct jzx__schedule *s) {
     uint64_t now_ns = jzx__tick_clock_now(&s->clock);
     uint64_t jitter = s->driver.jitter_ns != NULL ? s->driver.jitter_ns(s->driver.ctx) : 0;

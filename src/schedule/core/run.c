@@ -117,7 +117,8 @@ struct jzx__schedule_pass jzx__schedule_run(struct jzx__schedule *s) {
     if (pass.event.mode == JZX__TICKS_CATCH_UP)
         s->drift.compensations += pass.ticks;
     s->pass_end = s->tick + pass.ticks;
-    s->drift_told = false;
+    if (pass.event.mode == JZX__TICKS_NORMAL)
+        s->drift_told = false;
     run_chunk(s, pass.ticks);
     pass.has_more = s->runner.owed > 0;
     return pass;

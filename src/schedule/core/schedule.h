@@ -142,7 +142,7 @@ struct jzx__schedule {
     uint64_t measured_ns;
     bool quota_told;
     bool overflow_told;
-    bool drift_told; /* in this pass */
+    bool drift_told; /* in this pass, or in this catch-up */
 };
 
 /* The bytes that one scheduler takes from its allocator, for a region that is to hold it. */
