@@ -134,7 +134,8 @@ static void *schedule(void *arg) {
 static void *tick(void *arg) {
     uint64_t *announced = arg;
     while (world.stop == 0) {
-        *announced += jzx__tick_source_notify(&world.s.source, 1);
+        if (jzx__tick_source_pending(&world.s.source) < 3) /* in time: else all is refused */
+            *announced += jzx__tick_source_notify(&world.s.source, 1);
         sched_yield();
     }
     return NULL;
@@ -171,7 +172,7 @@ JZX_TEST(jobs_scheduled_cancelled_and_completed_on_several_threads_end_exactly_o
     jzx_allocator allocator = fixture_allocator();
     JZX_EXPECT_EQ(jzx__schedule_resolve(&config, &config).error, JZX__CONFIG_OK);
     JZX_EXPECT(jzx__schedule_init(&world.s, &config, ops, clock, &allocator));
-    world.per_client = (uint32_t)jzx_test_rounds(10000, 200000);
+    world.per_client = (uint32_t)jzx_test_rounds(20000, 400000);
     world.notes = calloc(CLIENTS * world.per_client, sizeof world.notes[0]);
     assert_non_null(world.notes);
     world.clients_left = CLIENTS;
@@ -201,7 +202,7 @@ JZX_TEST(jobs_scheduled_cancelled_and_completed_on_several_threads_end_exactly_o
     JZX_EXPECT_EQ(world.s.tick, announced); /* no tick was lost */
     JZX_EXPECT(flushed <= announced);
     jzx__schedule_deinit(&world.s);
-    JZX_EXPECT(world.let_in > CLIENTS);
+    JZX_EXPECT(world.let_in > CLIENTS * world.per_client / 100);
     check_notes();
     free(world.notes);
     JZX_EXPECT_EQ(fixture_bytes(), 0);

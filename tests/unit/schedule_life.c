@@ -174,6 +174,7 @@ JZX_TEST(a_cancel_from_elsewhere_holds_at_once_and_frees_by_the_next_tick) {
     rig_advance(rig, 1);
     JZX_EXPECT_EQ(rig->count, 0);
     JZX_EXPECT_EQ(rig->released, 2);
+    JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_SCHEDULE), 1); /* the other one was never placed */
     JZX_EXPECT_EQ(jzx__schedule_metrics_of(&rig->s).active_total, 0);
     rig_destroy(rig);
 }
@@ -311,6 +312,8 @@ JZX_TEST(a_failing_handler_ends_its_job_and_is_reported_with_error_and_batch) {
         struct jzx__schedule_event event = rig_last(rig, JZX__EVENT_HANDLER_FAILED);
         JZX_EXPECT_EQ(event.job, job);
         JZX_EXPECT_EQ(event.error, -7);
+        JZX_EXPECT_EQ(rig->told[1].kind, JZX__EVENT_FIRE); /* it fired first, then it failed */
+        JZX_EXPECT_EQ(rig->told[2].kind, JZX__EVENT_HANDLER_FAILED);
         rig_expect_batch(event.batch, 1, 0, (enum jzx__job_mode)mode);
         rig_destroy(rig);
     }
