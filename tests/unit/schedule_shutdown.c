@@ -82,6 +82,21 @@ JZX_TEST(a_shutdown_flushes_runs_close_tasks_and_drains_in_this_order) {
     rig_destroy(rig);
 }
 
+/* The third job has the record of one that was cancelled, before those of the others. */
+JZX_TEST(drained_jobs_run_in_the_order_of_registration_whatever_their_records) {
+    memset(trace, 0, sizeof trace);
+    struct rig *rig = rig_make_small((config){.capacity = {.system_quota = 3}});
+    rig->s.ops.run_inline = run_and_note;
+    jzx__job_id gone = function(rig, 5, 'x');
+    function(rig, 700, 'a');
+    function(rig, 5, 'b');
+    (void)jzx__schedule_cancel(&rig->s, gone);
+    function(rig, 6, 'c');
+    JZX_EXPECT_EQ(jzx__schedule_shutdown(&rig->s).jobs_run, 3);
+    JZX_EXPECT_EQ(strcmp(trace, "abc"), 0);
+    rig_destroy(rig);
+}
+
 JZX_TEST(a_second_shutdown_does_nothing_and_has_an_empty_summary) {
     struct rig *rig = make();
     on_close(rig, "u", JZX__CLOSE_USER);
