@@ -50,6 +50,7 @@ struct options {
 static struct model_suite suites[] = {
     {"litmus", model_litmus, &model_litmus_count},
     {"deque", model_deque, &model_deque_count},
+    {"job", model_job, &model_job_count},
     {"parker", model_parker, &model_parker_count},
     {"task", model_task, &model_task_count},
     {"move", model_move, &model_move_count},

@@ -30,6 +30,8 @@ extern const struct model_scenario model_parker[];
 extern const size_t model_parker_count;
 extern const struct model_scenario model_deque[];
 extern const size_t model_deque_count;
+extern const struct model_scenario model_job[];
+extern const size_t model_job_count;
 
 /* A scenario that must fail, and part of what it must say. */
 struct model_broken {
