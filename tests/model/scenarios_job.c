@@ -153,6 +153,12 @@ static void submit_third(void) {
     (void)submit(2, JZX__JOB_ONE_SHOT);
 }
 
+/* Both queues have the record, in whatever order the owner looks. */
+static void submit_and_cancel(void) {
+    s.first = submit(0, JZX__JOB_FIXED_RATE);
+    cancel_first();
+}
+
 static void announce_twice(void) {
     s.announced += jzx__tick_source_notify(&s.schedule.source, 1);
     s.announced += jzx__tick_source_notify(&s.schedule.source, 1);
@@ -247,6 +253,13 @@ static void check_last_run(void) {
     finish();
 }
 
+/* Cancelled, before its first run or after it. */
+static void check_gone(void) {
+    MODEL_ASSERT(s.cancelled);
+    model_outcome(s.loads[0].ran);
+    finish();
+}
+
 static void check_let_in(void) {
     model_outcome(s.loads[1].let_in + 2 * s.loads[2].let_in);
     finish();
@@ -277,6 +290,14 @@ const struct model_scenario model_job[] = {
      .check = check_either,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 3, .stale = 3},
+     JOB},
+    {.name = "job_submit_and_cancel",
+     .about = "a job comes and goes while its owner takes in",
+     .setup = set_up_two,
+     .threads = {run_a_tick, submit_and_cancel},
+     .check = check_gone,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 4, .stale = 3},
      JOB},
     {.name = "job_cancel_against_completion",
      .about = "a one-shot in flight is completed, cancelled and taken back",

@@ -234,10 +234,13 @@ enum jzx__job_state jzx__schedule_state(const struct jzx__schedule *s, jzx__job_
 /* ---- what comes back ---- */
 
 void jzx__schedule_take_in(struct jzx__schedule *s) {
+    if (JZX__MUTANT(commands_before_back))
+        take_commands(s);
     struct jzx__mpsc_node *node =
         jzx__mpsc_is_empty(&s->back) ? NULL : jzx__mpsc_take_all(&s->back);
     /* Every record that came back was submitted before: so it is registered now. */
-    take_commands(s);
+    if (!JZX__MUTANT(commands_before_back))
+        take_commands(s);
     while (node != NULL) {
         struct jzx__mpsc_node *next = node->next; /* the record may be in use again afterwards */
         struct jzx__job *job = JZX_CONTAINER_OF(node, struct jzx__job, back);
