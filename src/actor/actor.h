@@ -91,8 +91,10 @@ struct jzx__cold {
     jzx_actor_id parent;
     void *parts[JZX__PART_COUNT]; /* NULL: none; the turn's, and the owner's while none goes on */
 
+    uint32_t own_bits; /* bit i: parts[i] is there; as parts */
+
     /* Other threads read these, perhaps of a record that is another's by now. */
-    _Atomic uint32_t part_bits; /* bit i: parts[i] is there */
+    _Atomic uint32_t part_bits; /* own_bits, as a hint */
     char name[JZX_NAME_MAX + 1];
 };
 

@@ -108,7 +108,8 @@ bool jzx__spare_prepare(struct jzx_loop *loop, struct jzx__worker *me,
                         struct jzx__cold **spare) {
     const struct jzx__cold *cold = jzx__actor_cold(target);
     *spare = NULL;
-    if (cold != NULL && (jzx__cold_parts(cold) & 1u << part) != 0)
+    /* relaxed: a hint, see above */
+    if (cold != NULL && (jzx__atomic_load_relaxed(&cold->part_bits) & 1u << part) != 0)
         return true;
     *spare = jzx__spare_create(loop, me, part);
     return *spare != NULL;

@@ -96,19 +96,18 @@ static inline void *jzx__actor_part(const struct jzx__actor *actor, enum jzx__pa
     return cold == NULL ? NULL : jzx__cold_part(cold, part);
 }
 
-/* Bit i: the actor has part i. Any thread. */
+/* Bit i: the actor has part i. Who may read the records. */
 static inline uint32_t jzx__cold_parts(const struct jzx__cold *cold) {
-    /* relaxed: the caller's own, or a hint (jzx__spare_prepare) */
-    return jzx__atomic_load_relaxed(&cold->part_bits);
+    return cold->own_bits;
 }
 
 /* record may be NULL. Who may read it. */
 static inline void jzx__cold_set_part(struct jzx__cold *cold, enum jzx__part part, void *record) {
     uint32_t bit = 1u << part;
-    uint32_t others = jzx__cold_parts(cold) & ~bit;
     cold->parts[part] = record;
-    /* relaxed: as above */
-    jzx__atomic_store_relaxed(&cold->part_bits, others | (record == NULL ? 0 : bit));
+    cold->own_bits = record == NULL ? cold->own_bits & ~bit : cold->own_bits | bit;
+    /* relaxed: a hint, see jzx__spare_prepare */
+    jzx__atomic_store_relaxed(&cold->part_bits, cold->own_bits);
 }
 
 /* A record of a class of the slabs, zeroed, unless there is one. NULL without memory. Owner, or the

@@ -151,6 +151,6 @@ static void crash_loop(jzx_strategy strategy, uint32_t rounds, uint32_t tag) {
 }
 
 JZX_TEST(a_hundred_thousand_restarts_take_no_memory, "C22", "C21", "C27") {
-    crash_loop(JZX_ONE_FOR_ONE, 100000, TOY_EXIT_FAIL);
-    crash_loop(JZX_ONE_FOR_ALL, 20000, TOY_FAIL);
+    crash_loop(JZX_ONE_FOR_ONE, (uint32_t)jzx_test_rounds(100000, 100000), TOY_EXIT_FAIL);
+    crash_loop(JZX_ONE_FOR_ALL, (uint32_t)jzx_test_rounds(20000, 20000), TOY_FAIL);
 }
