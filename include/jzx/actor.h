@@ -73,7 +73,7 @@ typedef jzx_err (*jzx_init_fn)(jzx_context *ctx);
  * what it was, and jzx_actor_info_get still answers for it. It may send and spawn. */
 typedef void (*jzx_cleanup_fn)(jzx_context *ctx, jzx_exit_reason reason);
 
-/* Whom a worker runs first. None starves: see docs/guarantees.md. */
+/* Scheduling priority. Ageing keeps low priorities from starving: see docs/guarantees.md. */
 typedef enum jzx_priority {
     JZX_PRIORITY_DEFAULT = 0, /* JZX_PRIORITY_NORMAL */
     JZX_PRIORITY_CRITICAL = 1,

@@ -95,6 +95,7 @@ static void release_parts(struct jzx__worker *me, struct jzx__cold *cold) {
     struct jzx_loop *loop = jzx__loop_of(me);
     for (uint32_t left = jzx__cold_parts(cold); left != 0; left &= left - 1) {
         uint32_t part = (uint32_t)__builtin_ctz(left);
+        JZX_ASSERT(loop->part_ops[part]->release != NULL);
         loop->part_ops[part]->release(loop, me, cold->parts[part]);
     }
 }
@@ -245,8 +246,8 @@ static void let_rest(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         ending->last(me, ending->last_arg, ending);
 }
 
-/* A part is not quiet yet: the rest comes later (part/A3). What it was by (a fault) is told in the
- * text alone: its stack is the thread's, which goes on. */
+/* A part is not quiet yet: the rest comes later (part/A3). A fault is reported by its text only:
+ * its stack belongs to the thread, which goes on. */
 static void wait_for_parts(struct jzx__actor *actor, const struct jzx__ending *ending,
                            struct jzx__ending_kept *kept) {
     kept->id = ending->id;
@@ -323,6 +324,18 @@ void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
         wait_for_parts(actor, &ending, next);
         return;
     }
+    actor->task.place = JZX__RUNNING;
     let_rest(me, actor, &ending);
     give_slot_back(me, actor, (jzx__task_inbox(&actor->task) & JZX__INBOX_TOKEN) != 0);
+}
+
+void jzx__actor_abort(struct jzx__worker *me, struct jzx__actor *actor) {
+    JZX_ASSERT_OWNER(me);
+    JZX_ASSERT(actor->task.place == JZX__ENDING);
+    const struct jzx__ending_kept *kept = quiesce(me, actor);
+    JZX_ASSERT(kept != NULL); /* or the part would have called jzx__actor_finish */
+    const struct jzx__ending_kept copy = *kept;
+    FOR_PARTS(jzx__loop_of(me), jzx__actor_cold(actor), abort, me, actor);
+    jzx__actor_finish(me, actor, &copy);
+    JZX_ASSERT(actor->task.place != JZX__ENDING);
 }

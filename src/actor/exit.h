@@ -14,6 +14,9 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
 void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
                        const struct jzx__ending_kept *kept);
 
+/* The loop ends, and an actor of mine still waits for its parts: they abort, and it ends. */
+void jzx__actor_abort(struct jzx__worker *me, struct jzx__actor *actor);
+
 /* Refuses what comes from now on, and ends the actor when it has handled what it has. Mine only. */
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);
 

@@ -3,8 +3,8 @@
  * actor, of a worker and of a loop, and what they do at the end of an actor. A part hangs its own
  * record on the actor's cold record, so that a new one adds no field there; its operations are in a
  * table (loop/parts.c), which the making of a loop and the end of an actor walk. An operation that
- * is NULL does nothing (a part that gives actors records has release); all but open, close and
- * free_block are the owner's.
+ * is NULL does nothing (a part whose records stay until the end has release). All but open, close
+ * and free_block are the owner's.
  *
  *   A1  a record is given once in a life, and stays until release (that of groups comes and goes).
  *       The records are the turn's, also if that goes on without its worker (JZX__AWAY): until it
@@ -13,7 +13,7 @@
  *       for all parts before the next. From let_go on the actor's id is stale.
  *   A3  an actor whose parts are not all quiet ends in two steps: it is stale, takes nothing in and
  *       runs no code, until the last part calls jzx__actor_finish. Its cleanup, and all that
- *       follows, wait for that. */
+ *       follows, wait for that. When the loop ends before, its parts are told to abort. */
 #ifndef JZX_ACTOR_PART_H
 #define JZX_ACTOR_PART_H
 
@@ -21,7 +21,8 @@
 
 #include "jzx/config.h"
 
-/* How an actor ends that waits for its parts (A3). */
+/* How an actor ends that waits for its parts (A3). A part that can be waited for has room for it,
+ * in a record of its own making, as this is larger than JZX__PART_CLASS. */
 struct jzx__ending_kept {
     jzx_actor_id id;
     jzx_exit_reason reason;
@@ -48,6 +49,8 @@ struct jzx__part_ops {
     /* NULL: the part is quiet. Else something under way still needs the actor's memory: a place in
      * the part's record for how the actor ends, and the part calls jzx__actor_finish later (A3). */
     struct jzx__ending_kept *(*quiesce)(struct jzx__worker *me, struct jzx__actor *actor);
+    /* The loop ends, and the part is not quiet: it is when this returns. */
+    void (*abort)(struct jzx__worker *me, struct jzx__actor *actor);
     /* After its cleanup, and after the observer: others are told. */
     void (*tell)(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending);
     /* Frees the record. */
@@ -96,12 +99,12 @@ static inline void *jzx__actor_part(const struct jzx__actor *actor, enum jzx__pa
     return cold == NULL ? NULL : jzx__cold_part(cold, part);
 }
 
-/* Bit i: the actor has part i. Who may read the records. */
+/* Bit i: the actor has part i. The caller is one that may read the records. */
 static inline uint32_t jzx__cold_parts(const struct jzx__cold *cold) {
     return cold->own_bits;
 }
 
-/* record may be NULL. Who may read it. */
+/* record may be NULL. The caller is one that may read the records. */
 static inline void jzx__cold_set_part(struct jzx__cold *cold, enum jzx__part part, void *record) {
     uint32_t bit = 1u << part;
     cold->parts[part] = record;

@@ -154,6 +154,13 @@ uint32_t jzx_loop_workers(const jzx_loop *loop) {
 
 /* ---- ending everything ---- */
 
+/* True for an actor of the worker that has ended but for its parts (part/A3). */
+static bool waits_for_parts(struct jzx__worker *me, struct jzx__actor *actor) {
+    /* relaxed: no other thread drives a worker; the place of a slot of mine is mine */
+    uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
+    return owner == (jzx__worker_word(me) | JZX__OWNER_FLAGS) && actor->task.place == JZX__ENDING;
+}
+
 /* Every actor that the worker owns. It must be in this thread's seat. */
 static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
     /* acquire: pairs with the release in mint */
@@ -165,6 +172,8 @@ static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
             actor->task.place = JZX__RUNNING;
             jzx__actor_end(me, actor, JZX_EXIT_SHUTDOWN, NULL);
         }
+        if (waits_for_parts(me, actor))
+            jzx__actor_abort(me, actor);
     }
 }
 

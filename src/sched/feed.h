@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A feed: a queue by which other threads bring work to a worker, and how the worker takes it in. A
- * worker has one array of them. Every place that asks whether something came (the
- * round, the checks before a sleep, the end of a loop) walks the array, so a new feed is added
- * in one place: the layer above lists it in its jzx__task_ops.
+ * worker has one array of them. Every place that asks whether something came (the round, the checks
+ * before a sleep, the end of a loop) walks the array, so a new feed is added in one place: the
+ * layer above lists it in its jzx__task_ops.
  *
- * Tasks that become ready come by the first feed, inject. The loop over turns and the senders
- * use it directly, without its operations. */
+ * Tasks that become ready come by the first feed, inject. The loop over turns and the senders use
+ * it directly, without its operations. */
 #ifndef JZX_SCHED_FEED_H
 #define JZX_SCHED_FEED_H
 

@@ -50,7 +50,7 @@ static bool init_workers(struct jzx__sched *sched) {
     return true;
 }
 
-static void note_sources(struct jzx__sched *sched, const struct jzx__task_ops *ops) {
+static void note_feeds(struct jzx__sched *sched, const struct jzx__task_ops *ops) {
     uint32_t i = JZX__FEED_OWN_COUNT;
     for (; i < JZX__FEED_MAX && ops->feeds[i] != NULL; i++)
         sched->pass_enders |= (uint32_t)ops->feeds[i]->ends_pass << i;
@@ -75,7 +75,7 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     sched->spin_peeks = SPIN_PEEKS;
     sched->park_timeout_ns = config->park_timeout_ns;
     sched->ops = *ops;
-    note_sources(sched, ops);
+    note_feeds(sched, ops);
     /* relaxed: not shared yet */
     jzx__atomic_store_relaxed(&sched->stop_deadline_ns, JZX_NEVER);
     jzx__clock_init_monotonic(&sched->clock);

@@ -100,7 +100,7 @@ enum jzx__place {
     JZX__IN_HEAVY
 };
 
-/* Whom a worker runs first. */
+/* Scheduling priority. */
 enum jzx__rank { JZX__CRITICAL, JZX__HIGH, JZX__NORMAL, JZX__LOW };
 #define JZX__RANK_COUNT 4u
 

@@ -190,7 +190,7 @@ struct jzx__source_ops {
     /* What there is for the link now: ITEM, CLOSED, or NONE: then the link is queued. */
     enum jzx__cause_kind (*look)(struct jzx__source *source, const struct jzx__wait_link *link);
     /* After ITEM, when the wait was claimed for it: takes it out of the source and into the link's
-     * slot. Who has to be woken for it, because there is room now, goes into *wake. False if it is
+     * slot. The party to wake for it, because there is room now, goes into *wake. False if it is
      * gone after all, with a partner whose wait is over: that makes it AGAIN. */
     bool (*take)(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__wake *wake);
 };

@@ -52,7 +52,7 @@
 #define JZX__TIMER_HOME ((uint64_t)0xFFFF << JZX__TIMER_HOME_SHIFT)
 #define JZX__TIMER_KIND_SHIFT 8
 #define JZX__TIMER_PHASE 0x07u
-#define JZX__TIMER_CHAINED 0x08u /* the owner's: see timer_list.h */
+#define JZX__TIMER_CHAINED 0x08u /* the owner's: see list.h */
 #define JZX__TIMER_CANCELLED 0x10u
 #define JZX__TIMER_ORPHAN 0x20u
 #define JZX__TIMER_BOUNCED 0x40u
@@ -123,7 +123,7 @@ struct jzx__timer_extra {
 
 /* What an actor has of timers: its part. */
 struct jzx__actor_timers {
-    struct jzx__timer_list *plain; /* see timer_list.h; NULL: none */
+    struct jzx__timer_list *plain; /* see list.h; NULL: none */
     struct jzx__timer_list *keyed; /* those with a key, and the receive timeout */
     struct jzx__timer *receive;    /* the receive timeout, or NULL */
     uint32_t chained;              /* the first timer that no list had room for, as a number */

@@ -45,7 +45,16 @@ static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record)
     world.released++;
 }
 
-static const struct jzx__part_ops slow_part = {.quiesce = quiesce, .release = release};
+static void abort_part(struct jzx__worker *me, struct jzx__actor *actor) {
+    (void)me;
+    JZX_EXPECT(actor == world.actor);
+    JZX_EXPECT(world.busy);
+    JZX_EXPECT_EQ(world.cleaned, 0);
+    world.busy = false;
+}
+
+static const struct jzx__part_ops slow_part = {
+    .quiesce = quiesce, .abort = abort_part, .release = release};
 
 static void clean_up(jzx_context *ctx, jzx_exit_reason reason) {
     (void)ctx;
@@ -198,4 +207,35 @@ JZX_TEST(a_slot_waits_for_the_entry_that_is_under_way_when_its_part_is_quiet) {
     while (jzx_loop_alive(world.loop))
         step();
     expect_ended();
+}
+
+static void wait_and(void (*end)(void)) {
+    open_world();
+    fixture_send(world.loop, world.id, GO);
+    step();
+    expect_waiting();
+    end();
+    JZX_EXPECT_EQ(world.cleaned, 1);
+    JZX_EXPECT_EQ(world.released, 1);
+}
+
+/* Not by the fixture, whose books know no actor that is neither alive nor gone. */
+static void destroy(void) {
+    JZX_EXPECT_EQ(jzx_loop_destroy(world.loop), JZX_OK);
+}
+
+JZX_TEST(a_loop_that_is_destroyed_aborts_what_its_actors_wait_for) {
+    wait_and(destroy);
+}
+
+/* Its deadline is over at once: nobody is waited for. */
+static void stop_and_destroy(void) {
+    JZX_EXPECT_EQ(jzx_loop_stop(world.loop, 0), JZX_OK);
+    while (jzx_loop_alive(world.loop))
+        step();
+    fixture_destroy(world.loop);
+}
+
+JZX_TEST(a_loop_that_stops_aborts_what_its_actors_wait_for) {
+    wait_and(stop_and_destroy);
 }
