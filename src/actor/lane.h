@@ -49,6 +49,13 @@ enum jzx__look {
     JZX__LOOK_ENDED   /* the actor has ended by it */
 };
 
+/* Where a node is in the private list of its actor. */
+struct jzx__spot {
+    struct jzx__actor *actor;
+    struct jzx__node *before; /* the node in front of it; NULL: it is the head */
+    struct jzx__node *node;
+};
+
 /* The actor that a node was for and does not reach. */
 struct jzx__addressee {
     jzx_actor_id id;
@@ -61,10 +68,8 @@ struct jzx__lane_ops {
     /* It came out of the inbox, for an actor of its generation. Owner only. */
     enum jzx__filed (*file)(struct jzx__worker *me, struct jzx__actor *actor,
                             struct jzx__node *node);
-    /* It is the next to be handled; before is the node in front of it, NULL if it is the head. On
-     * HANDLE it is still in the list. Owner only. */
-    enum jzx__look (*begin)(struct jzx__worker *me, struct jzx__actor *actor,
-                            struct jzx__node *before, struct jzx__node *node);
+    /* It is the next to be handled. On HANDLE it is still in the list. Owner only. */
+    enum jzx__look (*begin)(struct jzx__worker *me, const struct jzx__spot *at);
     /* It will reach no actor (L3): on the driving thread. */
     void (*bury)(struct jzx__worker *me, struct jzx__node *node, const struct jzx__addressee *to);
     /* It was handled, or will never be: on the worker only, even in a turn that went on without it,
@@ -82,6 +87,11 @@ extern const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT];
 /* True if a node is to be looked at before it is handled. */
 static inline bool jzx__lane_is_special(uint8_t lane) {
     return lane >= JZX__LANE_ROOM;
+}
+
+/* Takes the node out of the list. */
+static inline void jzx__spot_remove(const struct jzx__spot *at) {
+    jzx__task_remove(&at->actor->task, at->before, at->node);
 }
 
 static inline const struct jzx__lane_ops *jzx__lane_of(const struct jzx__node *node) {

@@ -101,13 +101,7 @@ static struct jzx__message *remove_oldest(struct jzx__task *task) {
     struct jzx__node *node = task->head;
     for (; node->weight == 0; node = node->next)
         before = node;
-    if (before == NULL)
-        task->head = node->next;
-    else
-        before->next = node->next;
-    if (task->last == node)
-        task->last = before;
-    task->pending--;
+    jzx__task_remove(task, before, node);
     return jzx__message_of(node);
 }
 

@@ -165,7 +165,8 @@ static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool ha
 static enum jzx__look look_at(struct jzx__worker *me, struct jzx__actor *actor,
                               struct jzx__node *node) {
     const struct jzx__lane_ops *lane = jzx__lane_of(node);
-    return lane->begin == NULL ? JZX__LOOK_HANDLE : lane->begin(me, actor, NULL, node);
+    const struct jzx__spot head = {actor, NULL, node};
+    return lane->begin == NULL ? JZX__LOOK_HANDLE : lane->begin(me, &head);
 }
 
 /* Between two messages: notes when the last one was handled, for actors that listen; drops nodes

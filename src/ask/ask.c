@@ -345,16 +345,16 @@ static enum jzx__filed file_answer(struct jzx__worker *me, struct jzx__actor *ac
 }
 
 /* An answer is about to be handled: does its question still wait? */
-static enum jzx__look begin_answer(struct jzx__worker *me, struct jzx__actor *actor,
-                                   struct jzx__node *before, struct jzx__node *node) {
+static enum jzx__look begin_answer(struct jzx__worker *me, const struct jzx__spot *at) {
+    struct jzx__actor *actor = at->actor;
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__message *message = jzx__message_of(node);
+    struct jzx__message *message = jzx__message_of(at->node);
     jzx__mailbox_looked(actor);
     if (settle(loop, me, asks_of(jzx__actor_cold(actor)), trailer_of(message))) {
-        node->lane = JZX__LANE_USER; /* Q3 */
+        at->node->lane = JZX__LANE_USER; /* Q3 */
         return JZX__LOOK_HANDLE;
     }
-    jzx__task_remove(&actor->task, before, node);
+    jzx__spot_remove(at);
     jzx__message_bury(loop, me, message, jzx__actor_id(actor), jzx__actor_name(actor));
     return JZX__LOOK_AGAIN;
 }
@@ -362,14 +362,13 @@ static enum jzx__look begin_answer(struct jzx__worker *me, struct jzx__actor *ac
 const struct jzx__lane_ops jzx__lane_answer = {.file = file_answer, .begin = begin_answer};
 
 /* A deadline is about to be handled, as any timer: the question waits no more. */
-static enum jzx__look begin_deadline(struct jzx__worker *me, struct jzx__actor *actor,
-                                     struct jzx__node *before, struct jzx__node *node) {
-    enum jzx__look look = jzx__timer_begin(me, actor, before, node);
+static enum jzx__look begin_deadline(struct jzx__worker *me, const struct jzx__spot *at) {
+    enum jzx__look look = jzx__timer_begin(me, at);
     if (look != JZX__LOOK_HANDLE)
         return look;
-    struct jzx__asks *asks = asks_of(jzx__actor_cold(actor));
+    struct jzx__asks *asks = asks_of(jzx__actor_cold(at->actor));
     uint64_t ref;
-    memcpy(&ref, jzx__message_of(node)->payload, sizeof ref);
+    memcpy(&ref, jzx__message_of(at->node)->payload, sizeof ref);
     struct jzx__ask *ask = find(asks, ref); /* NULL: it was put aside, and comes again */
     if (ask != NULL)
         release(asks, ask);

@@ -388,20 +388,13 @@ bool jzx__timer_request(struct jzx__turn *turn, struct jzx__timer *timer) {
 
 /* ---- being handled ---- */
 
-/* Where its message is in the private list. */
-struct spot {
-    struct jzx__actor *actor;
-    struct jzx__node *before;
-    struct jzx__node *node;
-};
-
-static void pull(struct jzx__worker *me, const struct spot *at) {
-    jzx__task_remove(&at->actor->task, at->before, at->node);
+static void pull(struct jzx__worker *me, const struct jzx__spot *at) {
+    jzx__spot_remove(at);
     me->pass_handled++; /* the books: it was accepted */
 }
 
 /* A receive timeout whose actor has heard something meanwhile: true, and it waits again. */
-static bool comes_too_soon(struct jzx__worker *me, const struct spot *at,
+static bool comes_too_soon(struct jzx__worker *me, const struct jzx__spot *at,
                            struct jzx__timer *timer) {
     uint64_t heard_ns = jzx__actor_cold(at->actor)->heard_ns;
     uint64_t due_ns = jzx__timer_add(heard_ns, jzx__timer_period(timer));
@@ -424,21 +417,19 @@ static void count_missed(struct jzx__worker *me, struct jzx__timer *timer) {
     extra->missed += count;
 }
 
-enum jzx__look jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                                struct jzx__node *before, struct jzx__node *node) {
-    const struct spot at = {actor, before, node};
-    struct jzx__timer *timer = jzx__timer_of(jzx__message_of(node));
+enum jzx__look jzx__timer_begin(struct jzx__worker *me, const struct jzx__spot *at) {
+    struct jzx__timer *timer = jzx__timer_of(jzx__message_of(at->node));
     uint64_t state = state_of(timer);
     if (phase_of(state) == JZX__TIMER_HANDLED)
         return JZX__LOOK_HANDLE; /* it was looked at before */
-    jzx__mailbox_looked(actor);
-    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, &at, timer))
+    jzx__mailbox_looked(at->actor);
+    if (jzx__timer_mode(timer) == JZX__TIMER_IDLE && comes_too_soon(me, at, timer))
         return JZX__LOOK_GONE;
     if (jzx__timer_mode(timer) == JZX__TIMER_RATE)
         count_missed(me, timer);
     if (change_phase(timer, JZX__TIMER_QUEUED, JZX__TIMER_HANDLED))
         return JZX__LOOK_HANDLE;
-    pull(me, &at);
+    pull(me, at);
     end_listed(me, timer);
     return JZX__LOOK_GONE;
 }

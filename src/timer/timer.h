@@ -331,8 +331,7 @@ enum jzx__filed jzx__timer_file(struct jzx__worker *me, struct jzx__actor *actor
 
 /* Its message is about to be handled. GONE if it was cancelled, or comes too soon for a receive
  * timeout. */
-enum jzx__look jzx__timer_begin(struct jzx__worker *me, struct jzx__actor *actor,
-                                struct jzx__node *before, struct jzx__node *node);
+enum jzx__look jzx__timer_begin(struct jzx__worker *me, const struct jzx__spot *at);
 
 /* It will reach no actor. */
 void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node,

@@ -325,17 +325,6 @@ static enum jzx__filed file(struct jzx__worker *me, struct jzx__actor *actor,
     return JZX__FILED_KEEP;
 }
 
-/* Where a node of theirs is in the private list. */
-struct spot {
-    struct jzx__actor *actor;
-    struct jzx__node *before;
-    struct jzx__node *node;
-};
-
-static void pull(const struct spot *at) {
-    jzx__task_remove(&at->actor->task, at->before, at->node);
-}
-
 /* It has come to where it was for: who has its notice may free the record without looking. */
 static void use_spare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
                       struct jzx__watch *watch) {
@@ -411,14 +400,14 @@ static void forget_doubles(struct jzx_loop *loop, struct jzx__worker *me, struct
 }
 
 /* The notice has come to its holder. */
-static enum jzx__look be_told(struct jzx__worker *me, const struct spot *at,
+static enum jzx__look be_told(struct jzx__worker *me, const struct jzx__spot *at,
                               struct jzx__watch *watch) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__cold *cold = jzx__actor_cold(at->actor);
     unhold(watch);
     /* relaxed: only the holder sets it, which this is */
     if (jzx__atomic_load_relaxed(&watch->state) & JZX__WATCH_LET_GO) {
-        pull(at);
+        jzx__spot_remove(at);
         me->pass_handled++; /* the books: it was accepted */
         jzx__watch_destroy(loop, me, watch);
         return JZX__LOOK_GONE;
@@ -430,24 +419,22 @@ static enum jzx__look be_told(struct jzx__worker *me, const struct spot *at,
         at->node->lane = JZX__LANE_RUNTIME;
         return JZX__LOOK_HANDLE;
     }
-    pull(at);
+    jzx__spot_remove(at);
     me->pass_handled++; /* the books: as above */
     return obey_exit(me, at->actor, watch);
 }
 
-static enum jzx__look begin(struct jzx__worker *me, struct jzx__actor *actor,
-                            struct jzx__node *before, struct jzx__node *node) {
+static enum jzx__look begin(struct jzx__worker *me, const struct jzx__spot *at) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__cold *cold = jzx__actor_cold(actor);
-    struct jzx__watch *watch = watch_of_node(node);
-    const struct spot at = {actor, before, node};
-    jzx__mailbox_looked(actor);
+    struct jzx__cold *cold = jzx__actor_cold(at->actor);
+    struct jzx__watch *watch = watch_of_node(at->node);
+    jzx__mailbox_looked(at->actor);
     /* acquire: pairs with advance in fire */
     uint32_t phase = jzx__atomic_load_acquire(&watch->state) & JZX__WATCH_PHASE;
-    if (node->lane == JZX__LANE_WATCH && phase == JZX__WATCH_FIRED)
-        return be_told(me, &at, watch);
-    pull(&at);
-    if (node->lane == JZX__LANE_LEAVE)
+    if (at->node->lane == JZX__LANE_WATCH && phase == JZX__WATCH_FIRED)
+        return be_told(me, at, watch);
+    jzx__spot_remove(at);
+    if (at->node->lane == JZX__LANE_LEAVE)
         be_left(loop, me, cold, watch);
     else
         be_asked(loop, me, cold, watch);

@@ -84,7 +84,7 @@ static void run_turn(struct jzx__worker *me, struct jzx__actor *actor) {
         struct jzx__node *node = task->head;
         uint64_t word;
         if (node != NULL) {
-            if (jzx__timer_begin(me, actor, NULL, node) == JZX__LOOK_HANDLE)
+            if (jzx__timer_begin(me, &(struct jzx__spot){actor, NULL, node}) == JZX__LOOK_HANDLE)
                 handle(me, actor, node);
         } else if (jzx__inbox_list(word = jzx__task_inbox(task)) != NULL) {
             jzx__mailbox_take_in(me, actor);
@@ -231,7 +231,8 @@ static void begin_on(unsigned worker) {
     if (task->head == NULL)
         jzx__mailbox_take_in(me, s.actor);
     s.current = jzx__message_of(task->head);
-    MODEL_ASSERT(jzx__timer_begin(me, s.actor, NULL, &s.current->node) == JZX__LOOK_HANDLE);
+    const struct jzx__spot at = {s.actor, NULL, &s.current->node};
+    MODEL_ASSERT(jzx__timer_begin(me, &at) == JZX__LOOK_HANDLE);
     jzx__task_pop(task, &s.current->node);
 }
 

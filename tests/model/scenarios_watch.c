@@ -72,7 +72,7 @@ static void run_turn(struct jzx__worker *me, struct jzx__actor *actor) {
         struct jzx__node *node = task->head;
         uint64_t word;
         if (node != NULL) {
-            enum jzx__look look = begin(me, actor, NULL, node);
+            enum jzx__look look = begin(me, &(struct jzx__spot){actor, NULL, node});
             if (look == JZX__LOOK_ENDED) {
                 s.ended[number_of(actor)] = true;
                 return;
