@@ -186,7 +186,8 @@ static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *ac
             break;
         if (look == JZX__LOOK_ENDED)
             return look;
-        me->budget.left--;
+        if (me->budget.left > 1) /* else a callback has ended the turn meanwhile */
+            me->budget.left--;
         if (look == JZX__LOOK_AGAIN)
             return look;
         if (me->budget.left <= 1)

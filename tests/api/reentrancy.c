@@ -335,6 +335,59 @@ JZX_TEST(the_start_event_comes_before_all_others_of_an_actor, "C14", "C15") {
     fixture_destroy(loop);
 }
 
+#define QUESTIONS 4
+
+struct asker {
+    jzx_actor_id asked;
+    uint64_t refs[QUESTIONS];
+    uint32_t answers;
+};
+
+/* The first message makes it ask, and want no answer; all others are answers. */
+static jzx_behavior_result ask_in_vain(jzx_context *ctx, const jzx_message *msg) {
+    struct asker *self = ctx->state;
+    self->answers += msg->tag != 1;
+    for (int i = 0; msg->tag == 1 && i < QUESTIONS; i++) {
+        JZX_EXPECT_EQ(jzx_ask(ctx, self->asked, NULL, 0, 2, JZX_NEVER, &self->refs[i]), JZX_OK);
+        JZX_EXPECT_EQ(jzx_ask_cancel(ctx, self->refs[i]), JZX_OK);
+    }
+    return JZX_BEHAVIOR_OK;
+}
+
+/* A refusal ends the turn in which the callback runs. */
+static void be_refused(void *ctx, const jzx_event *event) {
+    uint32_t *letters = ctx;
+    if (event->kind != JZX_EVENT_DEAD_LETTER)
+        return;
+    ++*letters;
+    jzx_send(loop, target, JZX_NOBODY, NULL, 0, 9);
+    JZX_EXPECT_EQ(jzx_send(loop, target, JZX_NOBODY, NULL, 0, 9), JZX_ERR_MAILBOX_FULL);
+}
+
+JZX_TEST(a_turn_that_an_observer_ends_handles_nothing_unseen, "C+inv", "X22") {
+    loop = fixture_loop();
+    uint32_t letters = 0;
+    struct asker asker = {0};
+    asker.asked = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ignore));
+    jzx_actor_id id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ask_in_vain, .state = &asker));
+    target = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ignore, .mailbox_cap = 1));
+    fixture_send(loop, id, 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = be_refused), &letters),
+                     JZX_OK);
+    for (int i = 0; i < QUESTIONS; i++) {
+        jzx_ask_handle late = {id, asker.refs[i]};
+        assert_int_equal(jzx_reply_to(loop, late, asker.asked, NULL, 0, 3), JZX_OK);
+    }
+    for (int i = 0; i < QUESTIONS; i++) /* a turn each */
+        assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(asker.answers, 0);
+    assert_int_equal(letters, QUESTIONS);
+    assert_int_equal(fixture_stats(loop).dead, QUESTIONS);
+    fixture_destroy(loop);
+}
+
 /* ---- loops inside loops, and the books in the middle of a turn ---- */
 
 static jzx_context *outer_ctx;
