@@ -492,6 +492,7 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     retire_threads(sched);
     jzx__seat_deinit(&thread->seat);
     pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
+    jzx__watchdog_restore_signal(sched);
     call_hook(crew, crew->on_stop, 0);
     /* seq_cst: pairs with the load in submit: from here on a spawn wakes who sleeps in poll */
     jzx__atomic_store_seq_cst(&sched->active, 0u);

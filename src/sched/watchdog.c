@@ -489,7 +489,10 @@ void jzx__watchdog_stop(struct jzx__sched *sched) {
     int failed = pthread_join(crew->watchdog, NULL);
     JZX_ASSERT(failed == 0);
     crew->is_watched = false;
-    restore_signal(crew);
+}
+
+void jzx__watchdog_restore_signal(struct jzx__sched *sched) {
+    restore_signal(&sched->crew);
 }
 
 /* ---- what the worker itself says ---- */

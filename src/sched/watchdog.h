@@ -13,6 +13,10 @@ bool jzx__watchdog_start(struct jzx__sched *sched);
 /* After the workers were told to leave. */
 void jzx__watchdog_stop(struct jzx__sched *sched);
 
+/* After the threads have ended: one that was asked for its stack may get the signal late, and must
+ * find its handler. */
+void jzx__watchdog_restore_signal(struct jzx__sched *sched);
+
 /* A turn that went on without the worker is about to be taken back: says how long it took, if it
  * was a stall. */
 void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat);
