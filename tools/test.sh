@@ -6,7 +6,7 @@
 
 # Limits are in seconds of CPU time, which a busy machine stretches little. All of a run that builds
 # from nothing has to fit into its budget: tests that became slow show here, and so does a suite
-# that outgrew the two CPUs and six minutes it was made for. A slow machine sets JZX_TEST_BUDGET.
+# that outgrew the two CPUs it is made for. A slow machine sets JZX_TEST_BUDGET.
 process_cpu_s=120
 fast_budget_cpu_s=600
 usual_budget_cpu_s=1100
