@@ -89,8 +89,8 @@ void jzx__parts_close(struct jzx_loop *loop) {
 
 /* ---- spares ---- */
 
-struct jzx__cold *jzx__spare_create(struct jzx_loop *loop, struct jzx__worker *me,
-                                    enum jzx__part part) {
+static struct jzx__cold *create_spare(struct jzx_loop *loop, struct jzx__worker *me,
+                                      enum jzx__part part) {
     struct jzx__cold *spare = jzx__cold_create(loop, me);
     if (spare == NULL)
         return NULL;
@@ -111,7 +111,7 @@ bool jzx__spare_prepare(struct jzx_loop *loop, struct jzx__worker *me,
     /* relaxed: a hint, see above */
     if (cold != NULL && (jzx__atomic_load_relaxed(&cold->part_bits) & 1u << part) != 0)
         return true;
-    *spare = jzx__spare_create(loop, me, part);
+    *spare = create_spare(loop, me, part);
     return *spare != NULL;
 }
 

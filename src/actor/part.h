@@ -125,10 +125,6 @@ void *jzx__part_ensure(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
  * so are JZX__PART_CLASS. */
 #define JZX__PART_CLASS 0u
 
-/* NULL without memory. */
-struct jzx__cold *jzx__spare_create(struct jzx_loop *loop, struct jzx__worker *me,
-                                    enum jzx__part part);
-
 /* For a target that lacks either: *spare is made. False without memory. Any thread. */
 bool jzx__spare_prepare(struct jzx_loop *loop, struct jzx__worker *me,
                         const struct jzx__actor *target, enum jzx__part part,

@@ -150,15 +150,19 @@ static void expect_ended(void) {
     fixture_destroy(world.loop);
 }
 
+static void finish_and_expect_end(jzx_actor_id watcher) {
+    fixture_send(world.loop, watcher, FINISH);
+    while (jzx_loop_alive(world.loop))
+        step();
+    expect_ended();
+}
+
 JZX_TEST(an_actor_ends_when_its_last_part_is_quiet) {
     jzx_actor_id watcher = open_world();
     fixture_send(world.loop, world.id, GO);
     step();
     expect_waiting();
-    fixture_send(world.loop, watcher, FINISH);
-    while (jzx_loop_alive(world.loop))
-        step();
-    expect_ended();
+    finish_and_expect_end(watcher);
 }
 
 JZX_TEST(a_part_that_is_still_not_quiet_is_waited_for_again) {
@@ -169,10 +173,7 @@ JZX_TEST(a_part_that_is_still_not_quiet_is_waited_for_again) {
     fixture_send(world.loop, watcher, FINISH);
     step();
     expect_waiting();
-    fixture_send(world.loop, watcher, FINISH);
-    while (jzx_loop_alive(world.loop))
-        step();
-    expect_ended();
+    finish_and_expect_end(watcher);
 }
 
 /* The entry comes while the actor waits for its part, */
@@ -183,10 +184,7 @@ JZX_TEST(an_entry_under_way_finds_an_actor_that_waits_for_its_part) {
     while (jzx_loop_next_deadline(world.loop) == 0)
         step();
     expect_waiting();
-    fixture_send(world.loop, watcher, FINISH);
-    while (jzx_loop_alive(world.loop))
-        step();
-    expect_ended();
+    finish_and_expect_end(watcher);
 }
 
 /* or after it has ended: its slot waits for the entry. */
