@@ -21,17 +21,17 @@ typedef enum jzx_event_kind {
     JZX_EVENT_ACTOR_FAIL = 5,    /* reason fail, panic or fault; calls on_actor_stop as well */
     JZX_EVENT_ACTOR_RESTART = 6, /* a child was started again: actor is the new one */
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
-    JZX_EVENT_MAILBOX_FULL = 8, /* one per refused or dropped message */
-    JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle */
+    JZX_EVENT_MAILBOX_FULL = 8, /* a message was refused or dropped; see count */
+    JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle; see count */
     JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns: its own doing,
                                  * or the system has held its thread up */
     JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns: one for each STALL */
     JZX_EVENT_STOP_LATE = 12    /* alive at the deadline of jzx_loop_stop; detail says why */
 } jzx_event_kind;
 
-/* Valid during the callback. New kinds and fields may come at the end. A message that another
- * thread sent and a policy dropped is reported at its actor's next turn, without sender, tag and
- * len. */
+/* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
+ * sent and a full mailbox refused or dropped are reported before its actor's next message: all of
+ * them in one event, with their count, without sender, tag and len. */
 typedef struct jzx_event {
     jzx_event_kind kind;
     jzx_actor_id actor;     /* whom it is about; JZX_NOBODY for the loop */
@@ -50,6 +50,8 @@ typedef struct jzx_event {
     const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: what
                              * jzx_exit said, or ""; ACTOR_RESTART: the text of the last failure, or
                              * ""; ESCALATE: why it gives up. NULL otherwise */
+    uint32_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
+                             * most 16,777,215, and jzx_stats counts what is beyond */
 } jzx_event;
 
 /* Each callback may be NULL. They run on the worker where the event happens, and with several
@@ -63,7 +65,7 @@ typedef struct jzx_observer {
     void (*on_actor_stop)(void *ctx, jzx_actor_id id, jzx_exit_reason reason);
     void (*on_actor_restart)(void *ctx, jzx_actor_id id, uint32_t attempt);
     void (*on_supervisor_escalate)(void *ctx, jzx_actor_id id);
-    void (*on_mailbox_full)(void *ctx, jzx_actor_id id);
+    void (*on_mailbox_full)(void *ctx, jzx_actor_id id); /* once per event: on_event has count */
     void (*on_event)(void *ctx, const jzx_event *event); /* every kind, after its own callback */
 } jzx_observer;
 

@@ -11,12 +11,18 @@ static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx_
 
 /* ---- events ---- */
 
-static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id) {
+/* kind is MAILBOX_FULL or DEAD_LETTER. */
+static void emit(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id,
+                 jzx_event_kind kind, uint32_t count) {
     if (!jzx__observer_is_set(&loop->observer))
         return;
     jzx__actor_announce(loop, actor); /* no event of an actor comes before its start */
-    jzx_event event = {.kind = JZX_EVENT_MAILBOX_FULL, .actor = id, .name = jzx__actor_name(actor)};
+    jzx_event event = {.kind = kind, .actor = id, .name = jzx__actor_name(actor), .count = count};
     jzx__loop_emit(loop, &event);
+}
+
+static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_id id) {
+    emit(loop, actor, id, JZX_EVENT_MAILBOX_FULL, 1);
 }
 
 /* A thread that is not the owner met a full mailbox: the owner will tell the observer. */
@@ -40,16 +46,10 @@ static void note_full(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
 void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
                                uint32_t fulls) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    bool dropped = jzx__actor_on_full(actor) != JZX_FULL_REFUSE;
-    for (uint32_t i = 0; i < fulls; i++) {
-        emit_full(loop, actor, id);
-        if (dropped) {
-            /* Its sender released it: who it was and what it said is not known here. */
-            jzx_event event = {
-                .kind = JZX_EVENT_DEAD_LETTER, .actor = id, .name = jzx__actor_name(actor)};
-            jzx__loop_emit(loop, &event);
-        }
-    }
+    emit(loop, actor, id, JZX_EVENT_MAILBOX_FULL, fulls);
+    /* Their senders released them: who sent them and what they said is not known here. */
+    if (jzx__actor_on_full(actor) != JZX_FULL_REFUSE)
+        emit(loop, actor, id, JZX_EVENT_DEAD_LETTER, fulls);
 }
 
 /* ---- waiting for room ---- */

@@ -33,7 +33,8 @@ static inline jzx_err jzx__mailbox_gone(const struct jzx_loop *loop) {
     return jzx__sched_is_stopped(&loop->sched) ? JZX_ERR_LOOP_CLOSED : JZX_ERR_NO_SUCH_ACTOR;
 }
 
-/* Emits the full events that other threads have counted in the state word. Owner only. */
+/* Reports what other threads have counted in the state word: the messages that they were refused or
+ * that were dropped, all in one event. Owner only. */
 void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
                                uint32_t fulls);
 

@@ -99,7 +99,8 @@ void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
                            .name = name,
                            .sender = message->sender,
                            .tag = message->tag,
-                           .len = message->len};
+                           .len = message->len,
+                           .count = 1};
         jzx__loop_emit(loop, &event);
     }
     jzx__message_destroy(loop, me, message);

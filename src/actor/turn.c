@@ -149,9 +149,9 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     return true;
 }
 
-static bool is_wanted(const struct jzx__actor *actor) {
+static bool is_wanted(const struct jzx__actor *actor, uint64_t mask) {
     /* acquire: pairs with the exchange that set a bit */
-    return (jzx__atomic_load_acquire(&actor->task.state) & JZX__ATTENTION_MASK) != 0;
+    return (jzx__atomic_load_acquire(&actor->task.state) & mask) != 0;
 }
 
 /* The actor goes to the worker that it sends to, or, in a restless test, to any. */
@@ -201,7 +201,8 @@ static enum jzx__look look_at_head(struct jzx__worker *me, struct jzx__actor *ac
 }
 
 /* Everything that is not "handle the next message". Requests come last and are looked for again
- * after each call to user code, which may have made one. */
+ * after each call to user code, which may have made one. Refusals are reported once per look:
+ * other threads may count new ones faster than an observer hears of them. */
 static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *turn,
                                       bool has_run) {
     struct jzx__actor *actor = turn->actor;
@@ -213,11 +214,12 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
         jzx__mailbox_take_in(me, actor);
     if (actor->task.care & JZX__CARE_ROOM)
         jzx__mailbox_tell_waiters(me, actor, false);
-    for (;;) {
+    for (uint64_t mask = JZX__ATTENTION_MASK;;) {
         enum jzx__look look = JZX__LOOK_HANDLE;
-        if (is_wanted(actor)) {
+        if (is_wanted(actor, mask)) {
             if (!obey(me, actor))
                 return JZX__FATE_OVER;
+            mask = JZX__CONTROL_BITS;
             continue;
         }
         if (actor->task.care & JZX__CARE_START) {

@@ -2,6 +2,7 @@
 /* Mailboxes: order, the bound, what a full one does, and that the books balance. */
 #include "fixture.h"
 
+#include <pthread.h>
 #include <string.h>
 
 JZX_TEST(messages_arrive_in_the_order_they_were_sent, "C+inv", "C27") {
@@ -105,6 +106,7 @@ JZX_TEST(the_bound_counts_the_inbox_and_the_private_list_together, "C11") {
 /* ---- policies ---- */
 
 struct drops {
+    uint32_t calls; /* of on_mailbox_full */
     uint32_t fulls;
     uint32_t letters;
     uint32_t last_tag;
@@ -114,21 +116,23 @@ struct drops {
 
 static void count_full(void *ctx, jzx_actor_id id) {
     (void)id;
-    ((struct drops *)ctx)->fulls++;
+    ((struct drops *)ctx)->calls++;
 }
 
-static void count_letter(void *ctx, const jzx_event *event) {
+static void count_event(void *ctx, const jzx_event *event) {
     struct drops *drops = ctx;
+    if (event->kind == JZX_EVENT_MAILBOX_FULL)
+        drops->fulls += event->count;
     if (event->kind != JZX_EVENT_DEAD_LETTER)
         return;
-    drops->letters++;
+    drops->letters += event->count;
     drops->last_tag = event->tag;
     drops->last_sender = event->sender;
     drops->last_len = event->len;
 }
 
 static const jzx_observer drop_observer = {
-    .size = sizeof(jzx_observer), .on_mailbox_full = count_full, .on_event = count_letter};
+    .size = sizeof(jzx_observer), .on_mailbox_full = count_full, .on_event = count_event};
 
 static void flood_with_policy(jzx_on_full on_full, struct recorder *log, struct drops *drops) {
     jzx_loop *loop = fixture_loop();
@@ -143,6 +147,7 @@ static void flood_with_policy(jzx_on_full on_full, struct recorder *log, struct 
     assert_int_equal(flooder.accepted, on_full == JZX_FULL_REFUSE ? 4 : 10);
     assert_int_equal(fixture_stats(loop).dead, on_full == JZX_FULL_REFUSE ? 0 : 6);
     assert_int_equal(drops->fulls, 6);
+    assert_int_equal(drops->calls, 6);
     assert_int_equal(log->count, 4);
     fixture_destroy(loop);
 }
@@ -185,6 +190,7 @@ static void flood_from_outside(jzx_on_full on_full, struct recorder *log, struct
     assert_int_equal(drops->fulls, 0); /* observers are called on the loop's thread only */
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     assert_int_equal(drops->fulls, 6);
+    assert_int_equal(drops->calls, on_full == JZX_FULL_DROP_OLDEST ? 6 : 1); /* all at once */
     assert_int_equal(log->count, 4);
     fixture_destroy(loop);
 }
@@ -212,6 +218,56 @@ JZX_TEST(drop_new_from_another_thread_keeps_the_oldest, "C12", "X16") {
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(log.tags[i], i);
     assert_int_equal(drops.letters, 6);
+}
+
+/* ---- refusals while they are reported ---- */
+
+struct insistent {
+    jzx_loop *loop;
+    jzx_actor_id target;
+    uint32_t reports; /* before the first message was handled */
+    uint32_t handled;
+};
+
+static void *send_until_refused(void *arg) {
+    const struct insistent *self = arg;
+    while (jzx_send(self->loop, self->target, JZX_NOBODY, NULL, 0, 2) == JZX_OK)
+        continue;
+    return NULL;
+}
+
+/* Whenever a refusal is reported, another thread has met the next one. */
+static void insist(void *ctx, const jzx_event *event) {
+    struct insistent *self = ctx;
+    pthread_t thread;
+    if (event->kind != JZX_EVENT_MAILBOX_FULL || self->handled != 0 || self->reports == 100)
+        return;
+    self->reports++;
+    if (JZX_EXPECT_EQ(pthread_create(&thread, NULL, send_until_refused, self), 0))
+        JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
+
+static jzx_behavior_result count_handled(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    ((struct insistent *)ctx->state)->handled++;
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(a_sender_that_tries_again_and_again_does_not_keep_an_observed_actor_from_its_messages,
+         "C14", "C28") {
+    struct insistent self = {.loop = fixture_loop()};
+    assert_int_equal(jzx_loop_set_observer(self.loop, &JZX_OBSERVER(.on_event = insist), &self),
+                     JZX_OK);
+    self.target = fixture_spawn(
+        self.loop, &JZX_SPAWN_OPTS(.behavior = count_handled, .state = &self, .mailbox_cap = 1));
+    fixture_send(self.loop, self.target, 1);
+    assert_int_equal(jzx_send(self.loop, self.target, JZX_NOBODY, NULL, 0, 2),
+                     JZX_ERR_MAILBOX_FULL);
+    assert_int_equal(jzx_loop_step(self.loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(self.handled, 2); /* one more fitted when the first was taken in */
+    assert_int_equal(self.reports, 2); /* before and after that */
+    assert_int_equal(jzx_loop_set_observer(self.loop, NULL, NULL), JZX_OK);
+    fixture_destroy(self.loop);
 }
 
 /* ---- dead letters ---- */

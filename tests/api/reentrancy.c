@@ -277,8 +277,8 @@ static void count_events(void *ctx, const jzx_event *event) {
     struct events *events = ctx;
     if (event->actor != target)
         return;
-    events->fulls += event->kind == JZX_EVENT_MAILBOX_FULL;
-    events->letters += event->kind == JZX_EVENT_DEAD_LETTER;
+    events->fulls += event->kind == JZX_EVENT_MAILBOX_FULL ? event->count : 0;
+    events->letters += event->kind == JZX_EVENT_DEAD_LETTER ? event->count : 0;
     events->started |= event->kind == JZX_EVENT_ACTOR_START;
     JZX_EXPECT(events->started); /* no event comes before the start */
 }

@@ -95,10 +95,10 @@ struct bound {
 
 static struct bound bound = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void see_full(void *ctx, jzx_actor_id id) {
+static void see_full(void *ctx, const jzx_event *event) {
     (void)ctx;
-    (void)id;
-    bound.fulls_seen++;
+    if (event->kind == JZX_EVENT_MAILBOX_FULL)
+        bound.fulls_seen += event->count;
 }
 
 static void *flood(void *arg) {
@@ -129,7 +129,7 @@ static jzx_behavior_result check_depth(jzx_context *ctx, const jzx_message *msg)
 JZX_TEST(a_flood_is_bounded_and_every_refusal_is_counted_and_seen, "C11", "X14", "C15", "C+tool") {
     bound.loop = fixture_loop();
     bound.sends = (uint32_t)jzx_test_rounds(5000, 200000);
-    jzx_observer observer = {.size = sizeof observer, .on_mailbox_full = see_full};
+    jzx_observer observer = {.size = sizeof observer, .on_event = see_full};
     assert_int_equal(jzx_loop_set_observer(bound.loop, &observer, NULL), JZX_OK);
     bound.id = fixture_spawn(
         bound.loop, &JZX_SPAWN_OPTS(.behavior = check_depth, .mailbox_cap = 8, .daemon = true));
