@@ -35,11 +35,14 @@ struct jzx_loop;
 #define JZX__CARE_KIND 0x100u       /* for life: its kind runs its turn, see kind.h */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
- * on_full a jzx_on_full, cold a struct jzx__cold or NULL, and waiters who waits for room: the last
- * of a ring, whose next is the first. */
+ * on_full a jzx_on_full and perhaps JZX__KEEPS_MAIL, cold a struct jzx__cold or NULL, and waiters
+ * who waits for room: the last of a ring, whose next is the first. */
 struct jzx__actor {
     struct jzx__task task;
 };
+
+/* In task.on_full: as keeps_mail of its cold record, for senders on other threads. */
+#define JZX__KEEPS_MAIL 0x80u
 
 _Static_assert(sizeof(struct jzx__actor) == 128, "two cache lines");
 
@@ -242,7 +245,8 @@ static inline uint32_t jzx__actor_cap(const struct jzx__actor *actor) {
 
 static inline jzx_on_full jzx__actor_on_full(const struct jzx__actor *actor) {
     /* relaxed: see above */
-    return (jzx_on_full)jzx__atomic_load_relaxed(&actor->task.on_full);
+    uint32_t policy = jzx__atomic_load_relaxed(&actor->task.on_full);
+    return (jzx_on_full)(policy & ~JZX__KEEPS_MAIL);
 }
 
 #endif

@@ -129,10 +129,18 @@ static void bury_inbox(struct jzx__worker *me, struct jzx__actor *actor, struct 
     }
 }
 
+/* After the id became stale: a sender that has found it valid has pushed by now, or is refused. The
+ * slot may have its next actor (mailbox/B5). */
+static void wait_for_senders(struct jzx_loop *loop, jzx_actor_id id) {
+    struct jzx__lock *keeper = jzx__table_keeper(&loop->table, jzx_id_index(id));
+    jzx__lock_acquire(keeper);
+    jzx__lock_release(keeper);
+}
+
 /* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      const struct jzx__ending *ending) {
-    const struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__node *list = jzx__task_clear(&actor->task);
     struct jzx__node *stash = NULL;
@@ -140,6 +148,7 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         uint32_t generation = jzx_id_generation(ending->id);
         stash = cold->stash_first;
         if (cold->keeps_mail) {
+            wait_for_senders(loop, ending->id);
             stash = keep_mail(loop, cold, stash, generation);
             list = keep_mail(loop, cold, list, generation);
             inbox = keep_mail(loop, cold, inbox, generation);

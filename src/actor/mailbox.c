@@ -300,20 +300,42 @@ static void add_hint(struct jzx__worker *me, struct jzx__actor *actor,
         jzx__node_set_hint(&message->node, hint);
 }
 
+/* True if the actor has the generation that a node is for. Any thread. */
+static bool is_meant(struct jzx__actor *actor, const struct jzx__node *node) {
+    /* relaxed: ordered by what the caller has read before */
+    return jzx_id_generation(jzx__atomic_load_relaxed(&actor->task.id)) == node->generation;
+}
+
+static JZX_COLD enum jzx__push_result push_kept(struct jzx_loop *loop, struct jzx__actor *actor,
+                                                struct jzx__node *node, uint32_t limit) {
+    struct jzx__lock *keeper =
+        jzx__table_keeper(&loop->table, jzx_id_index(jzx__actor_id(actor))); /* it never changes */
+    jzx__lock_acquire(keeper);
+    enum jzx__push_result result =
+        is_meant(actor, node) ? jzx__task_push(&actor->task, node, limit) : JZX__PUSH_CLOSED;
+    jzx__lock_release(keeper);
+    return result;
+}
+
 /* From a thread that does not own the actor (R2). Between a push that got the token and the inject
  * nothing may block, allocate or call out: the actor hears of no other push until then. */
 jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
                                     struct jzx__actor *actor, struct jzx__message *message) {
     uint32_t generation = message->node.generation;
-    jzx_on_full on_full = jzx__actor_on_full(actor);
+    /* acquire: pairs with the release in fill_slot; the policy of a later actor comes with its id
+     */
+    uint32_t policy = jzx__atomic_load_acquire(&actor->task.on_full);
+    jzx_on_full on_full = (jzx_on_full)(policy & ~JZX__KEEPS_MAIL);
     uint32_t limit = on_full == JZX_FULL_DROP_OLDEST ? (uint32_t)JZX__INBOX_COUNT_MAX
                                                      : jzx__actor_cap(actor); /* B2, B4 */
-    if (jzx__sched_is_stopped(&loop->sched))
+    if (jzx__sched_is_stopped(&loop->sched) || !is_meant(actor, &message->node))
         return jzx__mailbox_gone(loop);
     bool is_request = message->node.lane == JZX__LANE_ROOM;
     if (me != NULL)
         add_hint(me, actor, message);
-    enum jzx__push_result result = jzx__task_push(&actor->task, &message->node, limit);
+    enum jzx__push_result result = JZX_UNLIKELY(policy & JZX__KEEPS_MAIL)
+                                       ? push_kept(loop, actor, &message->node, limit) /* B5 */
+                                       : jzx__task_push(&actor->task, &message->node, limit);
     if (result == JZX__PUSH_CLOSED || result == JZX__PUSH_FULL)
         message->node.flags &= (uint8_t)~JZX__NODE_HINTED; /* it is in no inbox */
     switch (result) {

@@ -6,7 +6,10 @@
  * B3  the inbox is taken in when the private list is empty, or before an append that fits: whoever
  *     appends never passes an older message of the same sender.
  * B4  with drop_oldest the newest cap messages survive: pushes are not refused before
- *     JZX__INBOX_COUNT_MAX, and taking in trims to cap. */
+ *     JZX__INBOX_COUNT_MAX, and taking in trims to cap.
+ * B5  what is accepted for an actor that keeps mail is in its own mailbox, never in that of the
+ *     slot's next actor: other threads check the id and push under a lock (table.h). For any other
+ *     actor that may happen to a sender that is held up, and the message is a dead letter. */
 #ifndef JZX_ACTOR_MAILBOX_H
 #define JZX_ACTOR_MAILBOX_H
 

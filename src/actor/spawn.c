@@ -87,10 +87,11 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
                           jzx_actor_status status, uint16_t care) {
     uint32_t cap = opts->mailbox_cap != 0 ? opts->mailbox_cap : loop->default_mailbox_cap;
     struct jzx__task *task = &slot->task;
-    /* relaxed, both: only late senders of older generations can read them before the slot is open
-     */
+    /* relaxed: only late senders of older generations can read it before the slot is open */
     jzx__atomic_store_relaxed(&task->cap, cap);
-    jzx__atomic_store_relaxed(&task->on_full, (uint8_t)opts->on_full);
+    /* release: pairs with the acquire in deliver_remote; a late sender that reads it sees that its
+     * id is stale */
+    jzx__atomic_store_release(&task->on_full, (uint8_t)opts->on_full);
     task->entry = (void (*)(void))opts->behavior;
     task->arg = opts->state;
     task->head = NULL;
@@ -123,8 +124,14 @@ static inline jzx_actor_id open_slot(struct jzx__actor *slot, uintptr_t owner, u
 }
 
 /* The mail of a predecessor is its own from here on. */
-static void inherit(struct jzx__actor *slot, struct jzx__node *mail) {
+static void inherit(struct jzx__actor *slot, const struct jzx__bonds *bonds) {
     uint32_t generation = jzx_id_generation(jzx__actor_id(slot));
+    struct jzx__node *mail = bonds == NULL ? NULL : bonds->mail;
+    if (bonds != NULL && bonds->keeps_mail) {
+        uint8_t policy = (uint8_t)((uint32_t)jzx__actor_on_full(slot) | JZX__KEEPS_MAIL);
+        /* release: pairs with the acquire in deliver_remote, as in fill_slot */
+        jzx__atomic_store_release(&slot->task.on_full, policy);
+    }
     while (mail != NULL) {
         struct jzx__node *node = mail;
         mail = node->next;
@@ -149,7 +156,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     else
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_RUNNING, JZX__CARE_ANNOUNCE);
     fill_extras(loop, &slot->task, opts);
-    inherit(slot, mail);
+    inherit(slot, bonds);
     jzx__worker_count_spawned(me, opts->daemon);
     jzx_actor_id id = open_slot(slot, jzx__worker_word(me), 0);
     tell_before(bonds, id);
@@ -180,7 +187,7 @@ static jzx_actor_id open_elsewhere(struct jzx_loop *loop, struct jzx__worker *me
     struct jzx__task *task = &slot->task;
     fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     fill_extras(loop, task, opts);
-    inherit(slot, bonds == NULL ? NULL : bonds->mail);
+    inherit(slot, bonds);
     if (me != NULL) {
         jzx__worker_count_spawned(me, opts->daemon);
     } else { /* in this order, see jzx__sched_live */

@@ -38,6 +38,8 @@ void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator
     for (uint32_t i = 0; i < JZX__TABLE_CHUNK_COUNT; i++)
         table->chunks[i] = NULL;
     jzx__lock_init(&table->lock);
+    for (uint32_t i = 0; i < JZX__TABLE_KEEPER_COUNT; i++)
+        jzx__lock_init(&table->keepers[i]);
     table->free = NULL;
     table->max = max;
     table->retired = 0;
@@ -49,6 +51,8 @@ void jzx__table_deinit(struct jzx__table *table) {
         if (table->chunks[i] != NULL)
             jzx__free_aligned(table->allocator, table->chunks[i], chunk_size_bytes(i), SLOT_ALIGN);
     }
+    for (uint32_t i = 0; i < JZX__TABLE_KEEPER_COUNT; i++)
+        jzx__lock_deinit(&table->keepers[i]);
     jzx__lock_deinit(&table->lock);
 }
 

@@ -26,6 +26,7 @@
 #define JZX__TABLE_FIRST_SHIFT 6u
 #define JZX__TABLE_FIRST (1u << JZX__TABLE_FIRST_SHIFT)
 #define JZX__TABLE_CHUNK_COUNT 32u
+#define JZX__TABLE_KEEPER_COUNT 16u
 
 struct jzx__table {
     /* Read by every send. */
@@ -39,7 +40,16 @@ struct jzx__table {
     uint32_t max;
     uint32_t retired;
     const jzx_allocator *allocator;
+
+    /* Of slots whose actors keep mail, by their index: a sender on another thread checks the id and
+     * pushes under one, and the slot of an actor that has ended is not free before it was held once
+     * more. So what is accepted under an id is in the mailbox of that actor (mailbox/B5). */
+    struct jzx__lock keepers[JZX__TABLE_KEEPER_COUNT];
 };
+
+static inline struct jzx__lock *jzx__table_keeper(struct jzx__table *table, uint32_t index) {
+    return &table->keepers[index % JZX__TABLE_KEEPER_COUNT];
+}
 
 void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator *allocator);
 void jzx__table_deinit(struct jzx__table *table);
