@@ -130,8 +130,9 @@ typedef struct jzx_spawn_opts {
 typedef struct jzx_actor_info {
     size_t size; /* sizeof(jzx_actor_info): set by the caller before the call */
     jzx_actor_id id;
-    bool is_partial; /* it is another worker's: only id, worker, name, mailbox_cap, and of depth
-                      * what it has not taken in yet are known; the rest means nothing */
+    bool is_partial; /* another thread runs it: known are id, worker, name, mailbox_cap; of depth
+                      * what it has not taken in yet; whether it is in its turn (activity is
+                      * JZX_ACTIVITY_RUNNING or not) and current_tag; the rest means nothing */
     jzx_actor_status status;
     jzx_activity activity;
     jzx_priority priority;
@@ -185,16 +186,18 @@ JZX_API size_t jzx_unstash(jzx_context *ctx);
  * itself the rest of its work and return. */
 JZX_API bool jzx_turn_spent(const jzx_context *ctx);
 
-/* Fills *info. Only on a thread that drives a worker, from its callbacks (and then in part for
- * actors of other workers), or between two calls of run or step; elsewhere while it runs:
- * JZX_ERR_ACTOR_NOT_LOCAL (use jzx_loop_call).
+/* Fills *info. Any thread, at any time, beside run and step as well; it changes nothing and makes
+ * no other call fail. The result is whole for actors of the worker that the calling thread drives,
+ * and for all actors while no thread is inside run, step or destroy. Otherwise it is partial (see
+ * is_partial): a picture of one moment, of which each field is true by itself, while the actor goes
+ * on; for a whole one use jzx_loop_call.
  * JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_INVALID_ARG. Its cost is bounded by the
- * actor's mailbox. */
+ * actor's mailbox; run and step wait for a look that began before them. */
 JZX_API jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info);
 
 /* Walks over the living actors: start with *cursor = 0, call until JZX_ERR_NO_SUCH_ACTOR. Spawns
- * and exits between two calls are allowed: each actor that lives throughout is shown once. Threads
- * as jzx_actor_info_get. */
+ * and exits between two calls are allowed: each actor that lives throughout is shown once. Any
+ * thread, as jzx_actor_info_get. */
 JZX_API jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info);
 
 JZX_END_C

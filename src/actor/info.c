@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an actor looks like, for people and tools: whole for actors of this thread's worker, and for
- * all while the loop does not run; from outside only what other threads may read. */
+ * all while nobody drives the loop; otherwise only what other threads may read. A look from outside
+ * changes nothing: it keeps run and step waiting for its own short time, and takes in no mail. */
 #include "actor/info.h"
 
 #include "actor/mailbox.h"
@@ -34,13 +35,17 @@ static jzx_activity activity_of(const struct jzx__actor *actor) {
     }
 }
 
-static uint32_t current_tag(const struct jzx__worker *worker, const struct jzx__actor *actor) {
-    /* relaxed, all: the worker is this thread's, or at rest */
-    struct jzx__seat *seat = jzx__atomic_load_relaxed(&worker->seat);
+/* True if it is in its turn on that worker; then with the tag of the message in hand. Any
+ * thread. */
+static bool is_current(const struct jzx__worker *worker, const struct jzx__actor *actor,
+                       uint32_t *tag) {
+    /* acquire: pairs with the release in sit; seats live as long as the loop */
+    struct jzx__seat *seat = jzx__atomic_load_acquire(&worker->seat);
+    /* relaxed, both: the worker is this thread's or at rest, or it is a picture of the moment */
     if (seat == NULL || jzx__atomic_load_relaxed(&seat->task) != &actor->task)
-        return 0;
-    /* relaxed: as above */
-    return jzx__atomic_load_relaxed(&seat->tag);
+        return false;
+    *tag = jzx__atomic_load_relaxed(&seat->tag);
+    return true;
 }
 
 static size_t part_size_bytes(const struct jzx_loop *loop, const struct jzx__cold *cold,
@@ -51,7 +56,7 @@ static size_t part_size_bytes(const struct jzx_loop *loop, const struct jzx__col
 }
 
 /* The part in the cold record. Stash and parts belong to a turn that went on without its worker. */
-static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *actor,
+static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *actor, bool is_out,
                       jzx_actor_info *info) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);
     if (cold == NULL)
@@ -60,7 +65,7 @@ static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *acto
     info->steps = cold->steps;
     info->started_ns = cold->started_ns;
     info->parent = cold->parent;
-    if (actor->task.place != JZX__AWAY) {
+    if (is_out || actor->task.place != JZX__AWAY) {
         info->stashed = cold->stash_count;
         info->memory_bytes += list_size_bytes(cold->stash_first);
         for (uint32_t i = 0; i < JZX__PART_COUNT; i++)
@@ -68,23 +73,26 @@ static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *acto
     }
 }
 
-/* An actor of a worker that is this thread's, or at rest. */
-static void fill(struct jzx__worker *worker, struct jzx__actor *actor, jzx_actor_info *info) {
+/* An actor that no other thread runs: its worker is this thread's, or the loop is at rest. worker
+ * is NULL if it has none yet; is_out says that it waits for a worker to take it in. */
+static void fill(struct jzx_loop *loop, struct jzx__worker *worker, struct jzx__actor *actor,
+                 bool is_out, jzx_actor_info *info) {
     uint32_t in_inbox = jzx__inbox_count(jzx__task_inbox(&actor->task));
     *info = (jzx_actor_info){.size = sizeof *info};
     info->id = jzx__actor_id(actor);
     info->status = status_of(actor);
-    info->activity = activity_of(actor);
+    info->activity = is_out ? JZX_ACTIVITY_READY : activity_of(actor);
     info->priority = (jzx_priority)(actor->task.rank + JZX_PRIORITY_CRITICAL);
-    info->worker = worker->index;
+    info->worker = worker == NULL ? JZX_NONE : worker->index;
     info->daemon = actor->task.daemon;
     info->depth = actor->task.pending + in_inbox;
     info->mailbox_cap = jzx__actor_cap(actor);
-    info->current_tag = current_tag(worker, actor);
     info->memory_bytes =
         sizeof *actor + list_size_bytes(actor->task.head) + (size_t)in_inbox * JZX__BLOCK_SIZE_MIN;
     jzx__name_read(actor, info->name);
-    fill_cold(jzx__loop_of(worker), actor, info);
+    if (worker != NULL)
+        is_current(worker, actor, &info->current_tag);
+    fill_cold(loop, actor, is_out, info);
 }
 
 bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
@@ -96,80 +104,110 @@ bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
     if (owner & JZX__OWNER_GONE)
         return false;
     const struct jzx__worker *worker = (const void *)(owner & ~JZX__OWNER_FLAGS);
+    uint32_t tag = 0;
+    bool runs = worker != NULL && is_current(worker, actor, &tag);
     *info = (jzx_actor_info){.size = sizeof *info,
                              .id = id,
                              .is_partial = true,
                              .status = worker == NULL ? JZX_ACTOR_INIT : JZX_ACTOR_RUNNING,
+                             .activity = runs ? JZX_ACTIVITY_RUNNING : JZX_ACTIVITY_IDLE,
                              .worker = worker == NULL ? JZX_NONE : worker->index,
                              .depth = jzx__inbox_count(word),
                              .mailbox_cap = jzx__actor_cap(actor),
+                             .current_tag = tag,
                              .memory_bytes = sizeof *actor};
     jzx__name_read(actor, info->name);
     /* acquire: pairs with the release that makes an id stale; the name was its own */
     return jzx__atomic_load_acquire(&actor->task.id) == id;
 }
 
-/* False if the slot has no living actor. */
-static bool show(const struct jzx__drive *drive, struct jzx__actor *actor, jzx_actor_info *info) {
-    /* relaxed: only this thread makes it one of its workers, or the others are at rest */
+/* ---- a look ---- */
+
+/* What the calling thread may see. */
+struct look {
+    struct jzx_loop *loop;
+    struct jzx__visit visit;
+    struct jzx__worker *me; /* this thread's worker, or NULL */
+    bool at_rest;           /* nobody drives the loop until the look ends */
+};
+
+static void look_begin(struct look *look, struct jzx_loop *loop) {
+    look->loop = loop;
+    look->me = jzx__loop_visit(loop, &look->visit);
+    look->at_rest = look->me == NULL && jzx__loop_look_begin(loop);
+}
+
+static void look_end(struct look *look) {
+    if (look->at_rest)
+        jzx__loop_look_end(look->loop);
+    jzx__visit_end(&look->visit);
+}
+
+/* While the loop is at rest. An actor of a worker is as that worker left it, its inbox perhaps
+ * closed as it drains; one that another thread has just spawned is published with its inbox. */
+static bool show_at_rest(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor_info *info) {
+    bool is_closed = (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) != 0;
+    /* relaxed: a worker's does not change now, and the one of a spawn came with the inbox */
     uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
-    struct jzx__worker *worker = (struct jzx__worker *)owner;
-    bool is_mine = drive->nested ? worker == drive->me : (owner & JZX__OWNER_FLAGS) == 0;
-    if (!is_mine)
-        return jzx__actor_glance(actor, info);
-    fill(worker, actor, info);
+    bool is_out = (owner & JZX__OWNER_OUT) != 0;
+    if ((owner & JZX__OWNER_GONE) != 0 || (is_out && is_closed))
+        return false;
+    fill(loop, (struct jzx__worker *)(owner & ~JZX__OWNER_FLAGS), actor, is_out, info);
     return true;
 }
 
-static jzx_err fill_by_id(struct jzx_loop *loop, const struct jzx__drive *drive, jzx_actor_id id,
-                          jzx_actor_info *info) {
+/* False if the slot has no living actor. */
+static bool show(const struct look *look, struct jzx__actor *actor, jzx_actor_info *info) {
+    if (look->at_rest)
+        return show_at_rest(look->loop, actor, info);
+    if (look->me == NULL || !jzx__worker_owns(look->me, &actor->task))
+        return jzx__actor_glance(actor, info);
+    fill(look->loop, look->me, actor, false, info);
+    return true;
+}
+
+static jzx_err fill_by_id(const struct look *look, jzx_actor_id id, jzx_actor_info *info) {
+    struct jzx_loop *loop = look->loop;
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
     const struct jzx__turn *turn = jzx__seat_of_thread->cleanup;
     if (actor != NULL)
-        return show(drive, actor, info) ? JZX_OK : jzx__mailbox_gone(loop);
-    if (turn == NULL || turn->ctx.self != id)
+        return show(look, actor, info) && info->id == id ? JZX_OK : jzx__mailbox_gone(loop);
+    if (turn == NULL || turn->ctx.self != id || look->me == NULL)
         return jzx__mailbox_gone(loop);
-    fill(drive->me, turn->actor, info); /* it asks from its own cleanup */
+    fill(loop, look->me, turn->actor, false, info); /* it asks from its own cleanup */
     info->id = id;
-    return JZX_OK;
-}
-
-/* Becomes the driving thread and, from outside, takes in what other threads have made. */
-static jzx_err enter(struct jzx_loop *loop, struct jzx__drive *drive) {
-    if (!jzx__loop_enter(loop, drive))
-        return JZX_ERR_ACTOR_NOT_LOCAL;
-    if (!drive->nested)
-        jzx__loop_take_in_all(loop, drive->seat);
     return JZX_OK;
 }
 
 jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info) {
     if (loop == NULL || info == NULL || info->size != sizeof *info)
         return JZX_ERR_INVALID_ARG;
-    struct jzx__drive drive;
-    jzx_err err = enter(loop, &drive);
-    if (err != JZX_OK)
-        return err;
-    err = fill_by_id(loop, &drive, id, info);
-    jzx__loop_leave(loop, &drive);
+    jzx_actor_info found;
+    struct look look;
+    look_begin(&look, loop);
+    jzx_err err = fill_by_id(&look, id, &found);
+    look_end(&look);
+    if (err == JZX_OK)
+        *info = found;
     return err;
 }
 
 jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
     if (loop == NULL || cursor == NULL || info == NULL || info->size != sizeof *info)
         return JZX_ERR_INVALID_ARG;
-    struct jzx__drive drive;
-    jzx_err err = enter(loop, &drive);
-    if (err != JZX_OK)
-        return err;
-    err = JZX_ERR_NO_SUCH_ACTOR;
+    jzx_actor_info found;
+    jzx_err err = JZX_ERR_NO_SUCH_ACTOR;
+    struct look look;
+    look_begin(&look, loop);
     /* acquire: pairs with the release in mint */
     uint64_t minted = jzx__atomic_load_acquire(&loop->table.minted);
     for (; err != JZX_OK && *cursor < minted; ++*cursor) {
         struct jzx__actor *actor = jzx__table_slot(&loop->table, (uint32_t)*cursor);
-        if (show(&drive, actor, info))
+        if (show(&look, actor, &found))
             err = JZX_OK;
     }
-    jzx__loop_leave(loop, &drive);
+    look_end(&look);
+    if (err == JZX_OK)
+        *info = found;
     return err;
 }

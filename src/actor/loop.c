@@ -5,6 +5,8 @@
 #include "sched/balance.h"
 #include "sched/crew.h"
 
+#include <sched.h>
+
 /* Worker w counts its own references up from w + 1 in the upper bits; threads without one share. */
 #define REF_WORKER_SHIFT 48
 
@@ -14,18 +16,45 @@ uint64_t jzx__loop_new_ref(struct jzx_loop *loop, struct jzx__worker *me) {
     return ((uint64_t)me->index + 1) << REF_WORKER_SHIFT | ++jzx__actor_worker_of(me)->refs;
 }
 
+/* False if another thread drives the loop. Waits for those that look at it. */
+static bool begin_to_drive(struct jzx_loop *loop) {
+    /* relaxed: a first guess for the exchange below */
+    uint32_t word = jzx__atomic_load_relaxed(&loop->driven);
+    do {
+        if (word & JZX__DRIVEN)
+            return false;
+        /* acquire: pairs with the release in leave; what the last driver wrote is ours */
+    } while (!jzx__atomic_cas_acq_rel(&loop->driven, &word, word | JZX__DRIVEN));
+    /* acquire: pairs with the release in look_end; the look is over before we write */
+    while (jzx__atomic_load_acquire(&loop->driven) != JZX__DRIVEN)
+        sched_yield();
+    return true;
+}
+
+bool jzx__loop_look_begin(struct jzx_loop *loop) {
+    /* relaxed: a first guess for the exchange below */
+    uint32_t word = jzx__atomic_load_relaxed(&loop->driven);
+    do {
+        if (word & JZX__DRIVEN)
+            return false;
+        /* acquire: pairs with the release in leave; what the last driver wrote is visible */
+    } while (!jzx__atomic_cas_acq_rel(&loop->driven, &word, word + JZX__LOOK));
+    return true;
+}
+
+void jzx__loop_look_end(struct jzx_loop *loop) {
+    /* release: pairs with the acquire in begin_to_drive */
+    jzx__atomic_add_acq_rel(&loop->driven, 0u - JZX__LOOK);
+}
+
 bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
     drive->me = jzx__loop_visit(loop, &drive->visit);
     drive->nested = drive->me != NULL;
     if (drive->nested)
         return true;
     jzx__visit_end(&drive->visit);
-    uint32_t nobody = 0;
-    /* acquire: pairs with the release in leave; what the last driver wrote is ours */
-    while (!jzx__atomic_cas_acq_rel(&loop->driven, &nobody, 1u)) {
-        if (nobody != 0)
-            return false;
-    }
+    if (!begin_to_drive(loop))
+        return false;
     drive->me = loop->sched.workers[0];
     drive->seat = &loop->seat;
     jzx__fault_arm(loop->sched.crew.main.guard);
@@ -43,7 +72,7 @@ void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive) {
     jzx__crew_rise(drive->seat, drive->me);
     jzx__seat_deinit(drive->seat);
     jzx__fault_disarm(loop->sched.crew.main.guard);
-    /* release: pairs with the acquire in enter */
+    /* release: pairs with the acquire in begin_to_drive and look_begin. Nobody looks now */
     jzx__atomic_store_release(&loop->driven, 0u);
 }
 

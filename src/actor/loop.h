@@ -24,6 +24,11 @@ struct jzx__actor_worker {
     uint64_t refs;                /* references that were made on it */
 };
 
+/* In jzx_loop.driven. A driver sets its bit, then waits for those that look; from then on nobody
+ * begins to look. So looks never make run or step fail, and cannot hold them up for ever. */
+#define JZX__DRIVEN 1u
+#define JZX__LOOK 2u
+
 struct jzx_loop {
     struct jzx__table table;
     struct jzx__sched sched;
@@ -40,7 +45,8 @@ struct jzx_loop {
     bool ended;   /* everything was ended and the loop stop event was sent */
 
     struct jzx__seat seat;    /* of who drives it outside of run; dumps may look at it any time */
-    _Atomic uint32_t driven;  /* 1 while a thread is inside run, step, ... Decides */
+    _Atomic uint32_t driven;  /* JZX__DRIVEN while a thread is inside run, step, ...; and how many
+                               * look while none is, each JZX__LOOK. Decides */
     _Atomic uint32_t running; /* 1 while run has threads at work: nobody sets the observer then */
 };
 
@@ -82,6 +88,12 @@ bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive);
 /* While no worker has a thread: takes in, for every worker, what others have made ready. */
 void jzx__loop_take_in_all(struct jzx_loop *loop, struct jzx__seat *seat);
 void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive);
+
+/* Keeps the loop at rest, so that the private sides of its workers and actors may be read; it calls
+ * nobody and ends soon. False if a thread drives the loop. Any thread, in a visit (S4 of seat.h).
+ */
+bool jzx__loop_look_begin(struct jzx_loop *loop);
+void jzx__loop_look_end(struct jzx_loop *loop);
 
 /* Shows the event to the observer, if there is one, inside the bracket (S3 of seat.h). */
 void jzx__loop_emit(struct jzx_loop *loop, const jzx_event *event);

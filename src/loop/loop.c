@@ -2,6 +2,7 @@
 /* The life of a loop: create, run or step, stop, destroy.
  *
  * L1  a loop is driven by one thread at a time; `driven` says so, and run inside run is refused.
+ *     While nobody drives it, any number of threads may look at what it has.
  * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
  * L3  at destroy the books balance: accepted = handled + dead. */
 #include "actor/contain.h"

@@ -431,9 +431,24 @@ static jzx_actor_info info_of(jzx_loop *loop, jzx_actor_id id) {
     return info;
 }
 
+struct outside {
+    jzx_loop *loop;
+    jzx_actor_id id;
+};
+
 static void *ask_from_outside(void *arg) {
-    jzx_actor_info info = {.size = sizeof info};
-    JZX_EXPECT_EQ(jzx_actor_info_get(arg, jzx_make_id(1, 0), &info), JZX_ERR_ACTOR_NOT_LOCAL);
+    const struct outside *outside = arg;
+    jzx_actor_info info = info_of(outside->loop, outside->id);
+    JZX_EXPECT(info.is_partial);
+    JZX_EXPECT_EQ(info.id, outside->id);
+    JZX_EXPECT_EQ(info.worker, 0);
+    JZX_EXPECT_EQ(info.activity, JZX_ACTIVITY_RUNNING);
+    JZX_EXPECT_EQ(info.current_tag, 7);
+    uint64_t cursor = 0;
+    uint32_t shown = 0;
+    while (jzx_actor_next(outside->loop, &cursor, &info) == JZX_OK)
+        shown += info.is_partial && (info.id == outside->id || info.current_tag == 0);
+    JZX_EXPECT(shown >= 3);
     return NULL;
 }
 
@@ -463,7 +478,8 @@ static jzx_behavior_result ask(jzx_context *ctx, const jzx_message *msg) {
     JZX_EXPECT_EQ(info_of(ctx->loop, self->idle).activity, JZX_ACTIVITY_READY);
     JZX_EXPECT_EQ(info_of(ctx->loop, self->idle).depth, 1);
     fixture_send(ctx->loop, self->other, 1);
-    if (JZX_EXPECT_EQ(pthread_create(&thread, NULL, ask_from_outside, ctx->loop), 0))
+    struct outside outside = {ctx->loop, ctx->self};
+    if (JZX_EXPECT_EQ(pthread_create(&thread, NULL, ask_from_outside, &outside), 0))
         pthread_join(thread, NULL);
     return JZX_BEHAVIOR_STOP;
 }
