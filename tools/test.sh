@@ -62,7 +62,9 @@ run_ctest() {
         bad=${closing% *} all=${closing#* } seconds=$(($(date +%s) - started))
         # Whatever else made ctest unhappy must not look like success.
         [ "$bad" -gt 0 ] || grep -q '^ctest ended with 0$' "$results" || bad=1
-        count "$leg" $((all - bad)) "$bad" "$all tests, $bad failed, $seconds s${note:+ ($note)}"
+        skipped=$(grep -c '[*]Skipped ' "$results") || true
+        count "$leg" $((all - bad - skipped)) "$bad" \
+            "$all tests, $bad failed, $skipped skipped, $seconds s${note:+ ($note)}"
     elif grep -q '^ctest ended with 0$' "$results"; then
         skip "$leg" "no test here matches"
     else

@@ -116,7 +116,7 @@ foreach(name IN LISTS names)
         set(test_environment "${contain_environment}")
     endif()
     string(APPEND script
-        "set(properties LABELS ${suite} TIMEOUT ${timeout} ENVIRONMENT "
+        "set(properties LABELS ${suite} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "
         "[==[${test_environment}]==])\n"
         "jzx_test([==[${suite}.${name}]==] [==[${program}]==] ${name})\n")
 endforeach()

@@ -2,8 +2,9 @@
 /*
  * The main function of every test program. `prog FILE.NAME` runs one test under CMocka, `prog FILE`
  * those of a file, `prog NAME` those of that name, `prog` all of them; `prog --list` prints their
- * names for ctest. The ids of a test that passed are appended to the file named by JZX_SHOWN_FILE,
- * the name of a test that starts a thread to the one named by JZX_THREADS_FILE.
+ * names for ctest, `prog --ids` the ids that each of them is marked with. The ids of a test that
+ * passed are appended to the file named by JZX_SHOWN_FILE, the name of a test that starts a thread
+ * to the one named by JZX_THREADS_FILE. The exit status is 77 if all tests that ran were skipped.
  */
 #include "jzx_test.h"
 
@@ -15,13 +16,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
     REPORTED_MAX = 16, /* a broken expectation inside a hot behaviour must not flood the log */
     END_CHECKS_MAX = 8,
     LINE_MAX_BYTES = 512,
+    ID_MAX_BYTES = 64,
+    EXIT_SKIPPED = 77, /* as ctest is told (SKIP_RETURN_CODE) */
 };
+
+enum outcome { PASSED, SKIPPED, FAILED };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED true
@@ -35,8 +41,13 @@ static struct jzx_test *first_test;
 static struct jzx_test **last_link = &first_test;
 static const struct jzx_test *running_test;
 
-static pthread_mutex_t expect_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned expect_failures; /* under expect_lock */
+/* In memory shared with forked children. Atomic, as any thread counts. */
+struct tally {
+    atomic_bool is_checked; /* a flag, because a counter would slow down checks in hot behaviours */
+    atomic_uint failures;   /* of expectations */
+};
+static struct tally *tally;
+static bool is_skipped;
 
 static void (*end_checks[END_CHECKS_MAX])(void);
 static unsigned end_check_count;
@@ -47,11 +58,18 @@ void jzx_test_register(struct jzx_test *test) {
 }
 
 static bool expectation_failed(const char *file, int line, const char *what) {
-    pthread_mutex_lock(&expect_lock);
-    if (++expect_failures <= REPORTED_MAX)
+    if (atomic_fetch_add(&tally->failures, 1) < REPORTED_MAX)
         fprintf(stderr, "%s:%d: expected %s\n", file, line, what);
-    pthread_mutex_unlock(&expect_lock);
     return false;
+}
+
+void jzx_test_checked(void) {
+    if (!atomic_load_explicit(&tally->is_checked, memory_order_relaxed))
+        atomic_store_explicit(&tally->is_checked, true, memory_order_relaxed);
+}
+
+void jzx_test_skipped(void) {
+    is_skipped = true;
 }
 
 bool jzx_test_expect(bool held, const char *condition, const char *file, int line) {
@@ -71,7 +89,8 @@ bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_
 }
 
 void jzx_test_at_end(void (*check)(void)) {
-    assert_true(end_check_count < END_CHECKS_MAX);
+    if (end_check_count == END_CHECKS_MAX)
+        fail_msg("more than %d checks at the end of a test", END_CHECKS_MAX);
     end_checks[end_check_count++] = check;
 }
 
@@ -100,18 +119,17 @@ static void run_body_and_end_checks(void **state) {
     unsigned failures;
 
     let_faults_end_the_process();
-    expect_failures = 0;
     end_check_count = 0;
     test->body();
     for (unsigned i = 0; i < end_check_count; i++)
         end_checks[i]();
 
-    pthread_mutex_lock(&expect_lock);
-    failures = expect_failures;
-    pthread_mutex_unlock(&expect_lock);
+    failures = atomic_load(&tally->failures);
     if (failures > 0)
         fail_msg("%u expectation(s) did not hold in %s (%s:%d)", failures, test->name, test->path,
                  test->line);
+    if (!atomic_load(&tally->is_checked))
+        fail_msg("%s evaluated no check (%s:%d)", test->name, test->path, test->line);
 }
 
 /* The name of the test's file without its folder and ".c"; its length is *length. */
@@ -121,6 +139,14 @@ static const char *file_of(const struct jzx_test *test, int *length) {
 
     *length = (int)strcspn(name, ".");
     return name;
+}
+
+/* A line of `start` and the name by which ctest knows the test. */
+static void write_name(char line[LINE_MAX_BYTES], const char *start, const struct jzx_test *test) {
+    int length;
+    const char *file = file_of(test, &length);
+
+    snprintf(line, LINE_MAX_BYTES, "%s%s.%.*s.%s\n", start, test->suite, length, file, test->name);
 }
 
 /* One write per line: test programs run side by side, and appends of this size do not mix. */
@@ -136,12 +162,14 @@ static void append_line(const char *path, const char *line) {
 
 static void append_shown_ids(const struct jzx_test *test) {
     const char *path = getenv("JZX_SHOWN_FILE");
+    char start[ID_MAX_BYTES];
     char line[LINE_MAX_BYTES];
 
     if (!path || !*path)
         return;
     for (const char *const *id = test->ids; *id; id++) {
-        snprintf(line, sizeof line, "%s\t%s\n", *id, test->name);
+        snprintf(start, sizeof start, "%s\t", *id);
+        write_name(line, start, test);
         append_line(path, line);
     }
 }
@@ -162,11 +190,7 @@ int wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
     char line[LINE_MAX_BYTES];
 
     if (path && *path && !atomic_flag_test_and_set(&is_recorded)) {
-        int length;
-        const char *file = file_of(running_test, &length);
-
-        snprintf(line, sizeof line, "%s.%.*s.%s\n", running_test->suite, length, file,
-                 running_test->name);
+        write_name(line, "", running_test);
         append_line(path, line);
     }
     return real_pthread_create(thread, attributes, body, ctx);
@@ -182,7 +206,7 @@ static void print_ids(const struct jzx_test *test) {
     fflush(stdout); /* before what CMocka and the test write to stderr */
 }
 
-static bool run_one(struct jzx_test *test) {
+static enum outcome run_one(struct jzx_test *test) {
     const struct CMUnitTest unit = {
         .name = test->name,
         .test_func = run_body_and_end_checks,
@@ -190,11 +214,16 @@ static bool run_one(struct jzx_test *test) {
     };
 
     running_test = test;
+    is_skipped = false;
+    atomic_store(&tally->is_checked, false);
+    atomic_store(&tally->failures, 0);
     print_ids(test);
     if (_cmocka_run_group_tests(test->name, &unit, 1, NULL, NULL) != 0)
-        return false;
+        return FAILED;
+    if (is_skipped)
+        return SKIPPED;
     append_shown_ids(test);
-    return true;
+    return PASSED;
 }
 
 static bool is_wanted(const struct jzx_test *test, const char *wanted) {
@@ -209,26 +238,59 @@ static bool is_wanted(const struct jzx_test *test, const char *wanted) {
     return *rest == '\0' || (*rest == '.' && strcmp(rest + 1, test->name) == 0);
 }
 
+static void list_tests(void) {
+    for (struct jzx_test *test = first_test; test; test = test->next) {
+        int length;
+        const char *file = file_of(test, &length);
+
+        printf("%.*s.%s\n", length, file, test->name);
+    }
+}
+
+static void list_ids(void) {
+    for (struct jzx_test *test = first_test; test; test = test->next)
+        for (const char *const *id = test->ids; *id; id++) {
+            char start[ID_MAX_BYTES];
+            char line[LINE_MAX_BYTES];
+
+            snprintf(start, sizeof start, "%s\t", *id);
+            write_name(line, start, test);
+            fputs(line, stdout);
+        }
+}
+
+/* All tests that are wanted, of which NULL means every one. */
+static int run_wanted(const char *program, const char *wanted) {
+    unsigned counts[FAILED + 1] = {0};
+
+    for (struct jzx_test *test = first_test; test; test = test->next)
+        if (!wanted || is_wanted(test, wanted))
+            counts[run_one(test)]++;
+    if (counts[FAILED] > 0)
+        return EXIT_FAILURE;
+    if (counts[PASSED] > 0)
+        return EXIT_SUCCESS;
+    if (counts[SKIPPED] > 0)
+        return EXIT_SKIPPED;
+    fprintf(stderr, "%s: no test named %s\n", program, wanted ? wanted : "at all");
+    return 2;
+}
+
 int main(int argc, char **argv) {
     const char *wanted = argc > 1 ? argv[1] : NULL;
-    bool list = wanted && strcmp(wanted, "--list") == 0;
-    bool found = false;
-    bool passed = true;
 
-    for (struct jzx_test *test = first_test; test; test = test->next) {
-        if (list) {
-            int length;
-            const char *file = file_of(test, &length);
-
-            printf("%.*s.%s\n", length, file, test->name);
-        } else if (!wanted || is_wanted(test, wanted)) {
-            found = true;
-            passed = run_one(test) && passed;
-        }
+    if (wanted && strcmp(wanted, "--list") == 0) {
+        list_tests();
+        return EXIT_SUCCESS;
     }
-    if (!list && !found) {
-        fprintf(stderr, "%s: no test named %s\n", argv[0], wanted ? wanted : "at all");
-        return 2;
+    if (wanted && strcmp(wanted, "--ids") == 0) {
+        list_ids();
+        return EXIT_SUCCESS;
     }
-    return passed ? EXIT_SUCCESS : EXIT_FAILURE;
+    tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (tally == MAP_FAILED) {
+        perror("mmap");
+        return EXIT_FAILURE;
+    }
+    return run_wanted(argv[0], wanted);
 }

@@ -10,6 +10,10 @@
  * The build registers every JZX_TEST as the ctest test <folder>.<file>.<name>. CMocka's assert_*
  * leave the test with a long jump, so they may be used only on the test's own thread and outside of
  * behaviours; everywhere else use JZX_EXPECT.
+ *
+ * A test that evaluates no check fails: it returned early, or its behaviours never ran. Checks of
+ * forked children count; those of the fixture do not, as they hold for a loop in which nothing
+ * happens. A test that cannot run here calls skip(), and shows no requirement.
  */
 #ifndef JZX_TEST_H
 #define JZX_TEST_H
@@ -64,16 +68,42 @@ void jzx_test_register(struct jzx_test *test);
  * whether it held.
  */
 #define JZX_EXPECT(condition)                                                                      \
-    jzx_test_expect((condition) ? true : false, #condition, __FILE__, __LINE__)
+    (jzx_test_checked(),                                                                           \
+     jzx_test_expect((condition) ? true : false, #condition, __FILE__, __LINE__))
 
 /* Integers, enumerations or pointers of any type, compared as 64 bits. */
 #define JZX_EXPECT_EQ(actual, expected)                                                            \
-    jzx_test_expect_equal((int64_t)(actual), (int64_t)(expected), #actual, #expected, __FILE__,    \
-                          __LINE__)
+    (jzx_test_checked(), jzx_test_expect_equal((int64_t)(actual), (int64_t)(expected), #actual,    \
+                                               #expected, __FILE__, __LINE__))
 
 bool jzx_test_expect(bool held, const char *condition, const char *file, int line);
 bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_text,
                            const char *expected_text, const char *file, int line);
+
+/* Says that the running test evaluates a check; from any thread and from forked children. */
+#ifdef JZX_TEST_CHECKS_DO_NOT_COUNT
+#define jzx_test_checked() ((void)0)
+#else
+void jzx_test_checked(void);
+#endif
+
+/* Says that the running test cannot run here; skip() calls it. */
+void jzx_test_skipped(void);
+#define _skip(...) (jzx_test_skipped(), (_skip)(__VA_ARGS__))
+
+/* The functions behind CMocka's assert_* macros. */
+#define _assert_true(...) (jzx_test_checked(), (_assert_true)(__VA_ARGS__))
+#define _assert_return_code(...) (jzx_test_checked(), (_assert_return_code)(__VA_ARGS__))
+#define _assert_int_equal(...) (jzx_test_checked(), (_assert_int_equal)(__VA_ARGS__))
+#define _assert_int_not_equal(...) (jzx_test_checked(), (_assert_int_not_equal)(__VA_ARGS__))
+#define _assert_string_equal(...) (jzx_test_checked(), (_assert_string_equal)(__VA_ARGS__))
+#define _assert_string_not_equal(...) (jzx_test_checked(), (_assert_string_not_equal)(__VA_ARGS__))
+#define _assert_memory_equal(...) (jzx_test_checked(), (_assert_memory_equal)(__VA_ARGS__))
+#define _assert_memory_not_equal(...) (jzx_test_checked(), (_assert_memory_not_equal)(__VA_ARGS__))
+#define _assert_in_range(...) (jzx_test_checked(), (_assert_in_range)(__VA_ARGS__))
+#define _assert_not_in_range(...) (jzx_test_checked(), (_assert_not_in_range)(__VA_ARGS__))
+#define _assert_in_set(...) (jzx_test_checked(), (_assert_in_set)(__VA_ARGS__))
+#define _assert_not_in_set(...) (jzx_test_checked(), (_assert_not_in_set)(__VA_ARGS__))
 
 /* Has `check` called after the body and before the verdict, in the order registered; not when an
  * assert_* ended the body. */

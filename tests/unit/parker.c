@@ -26,8 +26,9 @@ JZX_TEST(a_wake_between_announcing_and_waiting_is_not_lost) {
     jzx__parker_init(&parker);
     for (int i = 0; i < 1000; i++) {
         jzx__parker_announce(&parker, JZX__SLEEPS_ON_FUTEX);
-        jzx__parker_wake(&parker);
+        JZX_EXPECT(jzx__parker_wake(&parker));
         jzx__parker_wait(&parker, 0);
+        JZX_EXPECT(!jzx__parker_sleeps(&parker));
     }
     jzx__parker_deinit(&parker);
 }
@@ -36,9 +37,12 @@ JZX_TEST(who_did_not_announce_or_cancelled_does_not_wait) {
     struct jzx__parker parker;
     jzx__parker_init(&parker);
     jzx__parker_wait(&parker, 0);
+    JZX_EXPECT(!jzx__parker_sleeps(&parker));
     jzx__parker_announce(&parker, JZX__SLEEPS_ON_FUTEX);
+    JZX_EXPECT(jzx__parker_sleeps(&parker));
     jzx__parker_cancel(&parker);
     jzx__parker_wait(&parker, 0);
+    JZX_EXPECT(!jzx__parker_sleeps(&parker));
     jzx__parker_deinit(&parker);
 }
 

@@ -1,14 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests that fail in each way that a test can, and one that passes: harness.sh looks at the
  * outcome. The ids are made up. */
-#include "jzx_test.h"
+#include "fixture.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 JZX_TEST(passes, "GOOD1", "GOOD2") {
     JZX_EXPECT(true);
     JZX_EXPECT_EQ(2, 2);
+}
+
+JZX_TEST(passes_with_an_assert, "GOOD3") {
+    assert_true(1);
+}
+
+/* Ends a child that has called `check`, which leaves no trace in its exit status. */
+static void in_a_child(void (*check)(void)) {
+    pid_t child = fork();
+
+    if (child == 0) {
+        check();
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void check_that_holds(void) {
+    JZX_EXPECT_EQ(7, 7);
+}
+
+JZX_TEST(passes_with_a_check_in_a_child, "GOOD4") {
+    in_a_child(check_that_holds);
+}
+
+static void check_that_is_never_called(void) {
+    JZX_EXPECT(true);
+}
+
+static void (*volatile never)(void);
+
+JZX_TEST(checks_nothing, "BAD") {
+    if (never)
+        check_that_is_never_called();
+}
+
+/* All that a fixture checks, and nothing of its own. */
+JZX_TEST(leaves_the_checks_to_the_fixture, "BAD") {
+    static struct recorder silent;
+    jzx_loop *loop = fixture_loop();
+
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &silent));
+    fixture_destroy(loop);
+}
+
+JZX_TEST(skips, "BAD") {
+    skip();
+}
+
+JZX_TEST(skips_behind_a_check, "BAD") {
+    JZX_EXPECT(true);
+    skip();
 }
 
 JZX_TEST(asserts, "BAD") {
@@ -41,6 +95,10 @@ static void check_that_does_not_hold(void) {
 
 JZX_TEST(fails_at_its_end, "BAD") {
     jzx_test_at_end(check_that_does_not_hold);
+}
+
+JZX_TEST(expects_in_a_child, "BAD") {
+    in_a_child(check_that_does_not_hold);
 }
 
 JZX_TEST(expects_in_a_hot_loop, "BAD") {
