@@ -72,6 +72,12 @@ run_ctest() {
     fi
 }
 
+# passed_tests LOG: "-<TAB>test" for each test of ctest that passed; parts of ids name some of them.
+passed_tests() {
+    [ ! -f "$1" ] || sed -n \
+        's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) [ .]*Passed .*/-\t\1/p' "$1"
+}
+
 # The tests that took longest by the clock, of all legs; a line of ctest ends with "12.34 sec".
 print_slowest() {
     for leg in $legs; do
@@ -251,6 +257,7 @@ cmd_test() {
     export JZX_SHOWN_FILE JZX_THREADS_FILE
     run_leg dev dev
     unset JZX_SHOWN_FILE JZX_THREADS_FILE
+    passed_tests "$root/build/dev.tests.log" >>"$shown"
 
     if [ $scope != fast ]; then
         run_leg asan asan

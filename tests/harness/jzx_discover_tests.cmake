@@ -23,6 +23,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
         set(tests_file ${CMAKE_CURRENT_BINARY_DIR}/${target}.cmake)
 
         add_executable(${target} ${ARGN})
+        set_property(GLOBAL APPEND PROPERTY jzx_test_programs $<TARGET_FILE:${target}>)
         jzx_compile_settings(${target})
         target_compile_definitions(${target} PRIVATE JZX_TEST_SUITE="${suite}")
         target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${suite})

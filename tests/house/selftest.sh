@@ -58,11 +58,96 @@ refuses() {
     esac
 }
 
+# table ROW...: a table of requirements; a row is written as printf takes it.
+table() {
+    { printf 'id\tsummary\tmark\tshown by\n'; for row; do printf "$row\n"; done; } \
+        >"$tree/docs/requirements.tsv"
+}
+
+good_row='C1\tan id\t-\tapi.good.it_is_good'
+good_pins='C1\t-\tshown\nC2\tD\topen\n'
+
+# reports WORDS: the report of a run in which api.good.it_is_good passed says these.
+reports() {
+    printf 'C1\tapi.good.it_is_good\nC+x\tapi.part.first\n-\thouse.names\n' >"$tree/shown"
+    output=$(sh "$house/../../tools/requirements.sh" report "$tree/shown" "$tree")
+    case $output in
+    *"$1"*) ;;
+    *) printf 'the report does not say "%s" but:\n%s\n' "$1" "$output"; exit 1 ;;
+    esac
+}
+
+# An id with a plus has parts, which name tests that exist; it is shown if all of them are.
+check_composites() {
+    both=api.part.first,api.part.second
+    rows="$good_row\nC+x\tparts\t-\t$both\nC2\tanother\tD\t"
+    put tests/api/part.c 'JZX_TEST(first, "C+x") {}' 'JZX_TEST(second, "C+x") {}'
+    printf 'C1\t-\tshown\nC+x\t-\topen\nC2\tD\topen\n' >"$tree/docs/requirements.pinned"
+    table "$rows"
+    refuses "C+x is a composite without parts"
+    parts="$good_row\nC+x\tparts\t-\t$both"
+    table "$parts\nC+x.1\ta part\t-\tapi.part.third\nC2\tanother\tD\t"
+    refuses "no test api.part.third, which is to show C+x.1"
+    table "$parts\nC+x.2\ta part\t-\t\nC2\tanother\tD\t"
+    refuses "C+x.2 is not the next part of C+x"
+    put tests/api/bad.c 'JZX_TEST(of_a_part, "C+x.1") {}'
+    table "$parts\nC+x.1\ta part\t-\t\nC2\tanother\tD\t"
+    refuses "api.bad.of_a_part names the part C+x.1, but must name C+x"
+    rm "$tree/tests/api/bad.c"
+
+    table "$parts\nC+x.1\ta part\t-\tapi.part.first\nC+x.2\tb\t-\t\nC2\tanother\tD\t"
+    reports "requirement ids shown: 1 of 3"
+    reports "shown without these parts: C+x.2"
+    table "$parts\nC+x.1\ta part\t-\tapi.part.first\nC+x.2\tb\t-\t$both\nC2\tanother\tD\t"
+    reports "requirement ids shown: 1 of 3" # the second did not pass
+    reports "declared, but not shown by this run: C+x"
+    mkdir -p "$tree/tests/house"
+    : >"$tree/tests/house/names.sh"
+    table "$parts\nC+x.1\ta part\t-\tapi.part.first\nC+x.2\tb\t-\thouse.names\nC2\tanother\tD\t"
+    reports "requirement ids shown: 2 of 3"
+    reports "not shown: C2"
+}
+
+# What is pinned stays: ids, marks, and that they are shown.
+check_pins() {
+    rm "$tree/tests/api/part.c"
+    printf "$good_pins" >"$tree/docs/requirements.pinned"
+    table "$good_row"
+    refuses "C2 is lost"
+    table "$good_row" 'C2\tanother\tF\t'
+    refuses "the mark of C2 is no more D"
+    put tests/api/good.c 'JZX_TEST(it_is_good) {}'
+    table 'C1\tan id\t-\t' 'C2\tanother\tD\t'
+    refuses "nothing shows C1 any more"
+    if sh "$house/../../tools/requirements.sh" update "$tree" >"$tree/out"; then
+        echo "update gives up a pinned id"
+        exit 1
+    fi
+    put tests/api/good.c 'JZX_TEST(it_is_good, "C1") {}'
+    table "$good_row" 'C2\tanother\tD\t' 'C3\ta third\t-\t'
+    refuses "docs/requirements.pinned (<) is behind the table"
+    sh "$house/../../tools/requirements.sh" update "$tree"
+    accepts
+}
+
+# A test program whose marks are not those of the tree.
+check_programs() {
+    program=$tree/program
+    printf '#!/bin/sh\nprintf "C1\\tapi.good.it_is_good\\n"\n' >"$program"
+    chmod +x "$program"
+    set -- sh "$house/../../tools/requirements.sh" compiled "$tree"
+    "$@" "$program" || { echo "the marks of a good program are refused"; exit 1; }
+    if "$@" true >"$tree/out"; then
+        echo "a program without the marks of the tree is accepted"
+        exit 1
+    fi
+}
+
 put include/jzx/good.h 'int jzx_good(void);'
 put src/base/good.c 'int jzx_good(void) {' '    return 1;' '}'
 put tests/api/good.c 'JZX_TEST(it_is_good, "C1") {}'
-printf 'id\tsummary\tmark\tshown by\nC1\tan id\t-\tapi.good.it_is_good\nC2\tanother\tD\t\n' \
-    >"$tree/docs/requirements.tsv"
+table "$good_row" 'C2\tanother\tD\t'
+printf "$good_pins" >"$tree/docs/requirements.pinned"
 accepts
 
 case $rule in
@@ -225,8 +310,11 @@ requirements)
     rm "$tree/tests/api/bad.c"
     printf 'C1\tagain\t-\t\n' >>"$tree/docs/requirements.tsv"
     refuses "C1 stands twice"
-    printf 'id\tsummary\tmark\tshown by\nC1\tan id\tQ\t\n' >"$tree/docs/requirements.tsv"
+    table 'C1\tan id\tQ\t'
     refuses "mark"
+    check_composites
+    check_pins
+    check_programs
     ;;
 *)
     echo "no self-test for $rule"
