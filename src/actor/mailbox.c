@@ -25,22 +25,25 @@ static void emit_full(struct jzx_loop *loop, struct jzx__actor *actor, jzx_actor
     emit(loop, actor, id, JZX_EVENT_MAILBOX_FULL, 1);
 }
 
-/* A thread that is not the owner met a full mailbox: the owner will tell the observer. */
-static void note_full(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
+/* A thread that is not the owner met a full mailbox: the owner will tell the observer. False if
+ * nobody can: the actor has ended meanwhile. */
+static bool note_full(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
                       uint32_t generation) {
     if (!jzx__observer_is_set(&loop->observer))
-        return;
+        return true;
     /* relaxed: a first guess for the exchange below */
     uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
     do {
-        if (jzx__state_generation(state) != generation ||
-            (state & JZX__FULLS_MASK) == JZX__FULLS_MASK)
-            return;
+        if (jzx__state_generation(state) != generation)
+            return false;
+        if ((state & JZX__FULLS_MASK) == JZX__FULLS_MASK)
+            return true;
         /* pairs with the exchange in the turn; only a count is passed */
     } while (!jzx__atomic_cas_acq_rel(&actor->task.state, &state, state + JZX__FULLS_ONE));
     /* The mailbox may have been emptied meanwhile: somebody must look. */
     if (jzx__task_nudge(&actor->task) == JZX__PUSH_OK_INJECT)
         jzx__task_inject(&actor->task, me);
+    return true;
 }
 
 void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id,
@@ -343,7 +346,8 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     case JZX__PUSH_OK: break;
     case JZX__PUSH_CLOSED: return jzx__mailbox_gone(loop);
     case JZX__PUSH_FULL:
-        note_full(loop, me, actor, generation);
+        if (!note_full(loop, me, actor, generation))
+            return jzx__mailbox_gone(loop);
         if (on_full == JZX_FULL_REFUSE)
             return JZX_ERR_MAILBOX_FULL;
         jzx__loop_count(loop, me, accepted);
