@@ -74,20 +74,20 @@ JZX_API const char *jzx_exit_name(jzx_exit_reason reason);
  * JZX_ERR_INVALID_ARG (also for itself), JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED. */
 JZX_API jzx_err jzx_monitor(jzx_context *ctx, jzx_actor_id target, jzx_monitor_ref *ref);
 
-/* Takes a monitor back: from here on its message will not be handled, even if it waits already.
- * JZX_ERR_NO_SUCH_ACTOR if there is none (any more), which may be ignored. Takes longer the more
- * monitors and links were made after it. */
+/* Takes a monitor back: from here on its message will not be handled, even if it waits already or
+ * is stashed. JZX_ERR_NO_SUCH_ACTOR if there is none (any more), which may be ignored. Takes longer
+ * the more monitors and links were made after it. */
 JZX_API jzx_err jzx_demonitor(jzx_context *ctx, jzx_monitor_ref ref);
 
 /* Links this actor and another. Linking twice is linking once. Errors as jzx_monitor. */
 JZX_API jzx_err jzx_link(jzx_context *ctx, jzx_actor_id other);
 
 /* Undoes it for both: nothing that happens to the other has an effect here any more, even if its
- * message waits already. JZX_OK also if there was no link. */
+ * message waits already or is stashed. JZX_OK also if there was no link. */
 JZX_API jzx_err jzx_unlink(jzx_context *ctx, jzx_actor_id other);
 
 /* From now on an end of a linked actor is a message (JZX_TAG_EXIT) instead of this actor's end; or,
- * with false, no longer. JZX_ERR_NO_MEMORY. */
+ * with false, no longer (a message that was stashed stays one). JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_trap_exits(jzx_context *ctx, bool trap);
 
 /* jzx_spawn, watched from the first moment: linked if linked is true, monitored if ref is not NULL,

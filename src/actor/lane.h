@@ -78,8 +78,8 @@ struct jzx__lane_ops {
     /* Its payload is to be the receiver's own. False: it cannot. me is NULL in a turn that has lost
      * its worker. */
     bool (*take)(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
-    /* It was being handled, and is put aside. */
-    void (*stash)(struct jzx__message *message);
+    /* It was being handled by the actor with that record, and is put aside. */
+    void (*stash)(struct jzx__cold *cold, struct jzx__message *message);
 };
 
 extern const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT];

@@ -70,7 +70,7 @@ static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
     struct jzx__node *node = &turn->current->node;
     const struct jzx__lane_ops *lane = jzx__lane_of(node);
     if (lane->stash != NULL)
-        lane->stash(turn->current);
+        lane->stash(cold, turn->current);
     node->next = NULL;
     if (cold->stash_first == NULL)
         cold->stash_first = node;

@@ -460,7 +460,8 @@ void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
         end_listed(me, timer);
 }
 
-void jzx__timer_stash(struct jzx__message *message) {
+void jzx__timer_stash(struct jzx__cold *cold, struct jzx__message *message) {
+    (void)cold;
     struct jzx__timer *timer = jzx__timer_of(message);
     uint64_t state = state_of(timer);
     /* pairs with itself, as in change_phase; one that repeats may be cancelled already */

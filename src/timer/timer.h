@@ -345,7 +345,7 @@ void jzx__timer_release(struct jzx_loop *loop, struct jzx__worker *me,
 bool jzx__timer_take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
 
 /* Its message was being handled, and is put aside: it can be cancelled again. */
-void jzx__timer_stash(struct jzx__message *message);
+void jzx__timer_stash(struct jzx__cold *cold, struct jzx__message *message);
 
 /* ---- in a turn ---- */
 

@@ -74,6 +74,7 @@ struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *
     watch->holder = holder;
     watch->kind = (uint8_t)kind;
     watch->is_held = false;
+    watch->is_told = false;
     watch->peer = NULL;
     watch->spare = NULL;
     watch->kept = NULL;
@@ -414,9 +415,9 @@ static enum jzx__look be_told(struct jzx__worker *me, const struct jzx__spot *at
     }
     forget_doubles(loop, me, cold, watch);
     bool is_message = watch->kind == JZX__WATCH_MONITOR || watch->kind == JZX__WATCH_CHILD ||
-                      (watch->kind == JZX__WATCH_LINK && cold->traps_exits);
+                      (watch->kind == JZX__WATCH_LINK && cold->traps_exits) || watch->is_told;
     if (is_message) {
-        at->node->lane = JZX__LANE_RUNTIME;
+        watch->is_told = true;
         return JZX__LOOK_HANDLE;
     }
     jzx__spot_remove(at);
@@ -480,7 +481,21 @@ static void bury(struct jzx__worker *me, struct jzx__node *node, const struct jz
     }
 }
 
-const struct jzx__lane_ops jzx__lane_watch = {.file = file, .begin = begin, .bury = bury};
+/* The notice is the user's: a block as any. */
+static bool take(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message) {
+    (void)loop;
+    (void)me;
+    message->node.lane = JZX__LANE_RUNTIME;
+    return true;
+}
+
+/* The notice waits again, and can be let go of. In the holder's turn (Z1). */
+static void stash(struct jzx__cold *cold, struct jzx__message *message) {
+    jzx__watch_hold(cold, watch_of_node(&message->node));
+}
+
+const struct jzx__lane_ops jzx__lane_watch = {
+    .file = file, .begin = begin, .bury = bury, .take = take, .stash = stash};
 
 /* ---- the bonds of an actor to come ---- */
 

@@ -19,6 +19,7 @@
  *       the second message could not be sent; who comes second frees it.
  *   Z5  a holder that ends lets go of all before its mailbox is buried, so that a notice which
  *       reaches no holder was let go of.
+ *       One that was handled as a message and stashed is held again, so that it can be let go of.
  *   Z6  notices go out after the cleanup, by the ordinary way of messages: what the dead actor sent
  *       before comes before.
  *
@@ -64,7 +65,8 @@ struct jzx__watch {
     jzx_actor_id holder;
     _Atomic uint32_t state; /* Decides */
     uint8_t kind;           /* enum jzx__watch_kind */
-    bool is_held;           /* in the holder's list; the holder's */
+    bool is_held;           /* in the holder's list; the holder's, as the next */
+    bool is_told;           /* the holder has seen the notice as a message: it may be stashed */
 
     union {
         struct jzx__watch *peer; /* LINK, ASKED: held by the target, of the holder's end */

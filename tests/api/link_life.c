@@ -203,6 +203,50 @@ JZX_TEST(an_unlink_holds_though_the_end_waits_already, "E19", "X15", "D+top") {
     }
 }
 
+/* Puts the first EXIT aside. */
+static jzx_behavior_result stash_exit(jzx_context *ctx, const jzx_message *msg) {
+    const struct diary *self = ctx->state;
+    if (msg->tag == JZX_TAG_EXIT && self->count == 1)
+        JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+static jzx_behavior_result unstash(jzx_context *ctx, void *arg) {
+    (void)arg;
+    JZX_EXPECT_EQ(jzx_unstash(ctx), 1);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* Without the unlink it comes back, and is a message still, though exits are trapped no longer. */
+JZX_TEST(an_unlink_holds_though_the_end_is_stashed) {
+    for (uint32_t way = 0; way < 2; way++) {
+        struct pair pair;
+        pair_open(&pair);
+        struct diary *diary = &pair.diaries[1];
+        struct call call = {.target = pair.ids[0], .err = 1};
+        diary->then = stash_exit;
+        now(pair.loop, pair.ids[1], call_trap, &pair);
+        JZX_EXPECT_EQ(now_link(pair.loop, pair.ids[1], pair.ids[0]), JZX_OK);
+        now(pair.loop, pair.ids[0], call_exit, boom);
+        JZX_EXPECT_EQ(diary->count, 1);
+        now(pair.loop, pair.ids[1], call_trap, NULL);
+        if (way == 0)
+            order(pair.loop, pair.ids[1], call_unlink, &call);
+        order(pair.loop, pair.ids[1], unstash, NULL);
+        step(pair.loop);
+        JZX_EXPECT_EQ(diary->count, way == 0 ? 1 : 2);
+        if (way != 0) {
+            JZX_EXPECT_EQ(diary->entries[1].tag, JZX_TAG_EXIT);
+            JZX_EXPECT_EQ(diary->entries[1].notice.reason, JZX_EXIT_FAIL);
+        } else {
+            JZX_EXPECT_EQ(call.err, JZX_OK);
+        }
+        JZX_EXPECT_EQ(diary->cleanups, 0);
+        check_sums(pair.loop);
+        pair_close(&pair);
+    }
+}
+
 JZX_TEST(unlinking_whom_one_was_never_linked_to_is_no_error, "E19") {
     struct pair pair;
     pair_open(&pair);

@@ -323,6 +323,11 @@ static jzx_behavior_result stash_down(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_OK;
 }
 
+static jzx_behavior_result unstash_and_demonitor(jzx_context *ctx, void *arg) {
+    jzx_unstash(ctx);
+    return demonitor_twice(ctx, arg);
+}
+
 static jzx_behavior_result demonitor_and_unstash(jzx_context *ctx, void *arg) {
     struct late *late = arg;
     if (late->ref != JZX_NO_MONITOR)
@@ -332,7 +337,7 @@ static jzx_behavior_result demonitor_and_unstash(jzx_context *ctx, void *arg) {
 }
 
 JZX_TEST(a_down_that_is_aside_comes_back_or_dies, "E19", "X15") {
-    for (int what = 0; what < 4; what++) {
+    for (int what = 0; what < 5; what++) {
         jzx_loop *loop = fixture_loop();
         struct diary watcher = {.then = stash_down};
         struct diary target = {0};
@@ -343,10 +348,15 @@ JZX_TEST(a_down_that_is_aside_comes_back_or_dies, "E19", "X15") {
         now(loop, target_id, call_stop, NULL);
         JZX_EXPECT_EQ(watcher.count, 1);
         check_sums(loop);
-        if (what == 0) { /* it has been in hand: too late, and the caller is told so */
+        if (what == 0) {
             now(loop, id, demonitor_and_unstash, &late);
-            JZX_EXPECT_EQ(late.first, JZX_ERR_NO_SUCH_ACTOR);
-            JZX_EXPECT_EQ(watcher.count, 2);
+            JZX_EXPECT_EQ(late.first, JZX_OK);
+            JZX_EXPECT_EQ(watcher.count, 1);
+        } else if (what == 4) { /* it waits again, at the head of the mailbox */
+            now(loop, id, unstash_and_demonitor, &late);
+            JZX_EXPECT_EQ(late.first, JZX_OK);
+            JZX_EXPECT_EQ(late.second, JZX_ERR_NO_SUCH_ACTOR);
+            JZX_EXPECT_EQ(watcher.count, 1);
         } else if (what == 1) {
             late.ref = JZX_NO_MONITOR;
             now(loop, id, demonitor_and_unstash, &late);
