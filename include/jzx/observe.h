@@ -26,7 +26,10 @@ typedef enum jzx_event_kind {
     JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns: its own doing,
                                  * or the system has held its thread up */
     JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns: one for each STALL */
-    JZX_EVENT_STOP_LATE = 12    /* alive at the deadline of jzx_loop_stop; detail says why */
+    JZX_EVENT_STOP_LATE = 12,   /* alive at the deadline of jzx_loop_stop; detail says why */
+    JZX_EVENT_DRAIN_CUT = 13    /* an actor that was working off its queue, or was alive at that
+                                 * deadline, ends with count messages in it: each of them is also a
+                                 * dead letter, unless keep_mailbox keeps it */
 } jzx_event_kind;
 
 /* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
@@ -36,7 +39,8 @@ typedef struct jzx_event {
     jzx_event_kind kind;
     jzx_actor_id actor;     /* whom it is about; JZX_NOBODY for the loop */
     const char *name;       /* the actor's, or NULL */
-    jzx_exit_reason reason; /* ACTOR_STOP, ACTOR_FAIL; RESTART, ESCALATE: of the last failure */
+    jzx_exit_reason reason; /* ACTOR_STOP, ACTOR_FAIL, DRAIN_CUT: of the end; RESTART, ESCALATE: of
+                             * the last failure */
     jzx_actor_id sender;    /* DEAD_LETTER */
     uint32_t tag;           /* DEAD_LETTER; STALL, STALL_END: of the message in hand */
     size_t len;             /* DEAD_LETTER */
@@ -50,8 +54,9 @@ typedef struct jzx_event {
     const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: what
                              * jzx_exit said, or ""; ACTOR_RESTART: the text of the last failure, or
                              * ""; ESCALATE: why it gives up. NULL otherwise */
-    uint32_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
-                             * most 16,777,215, and jzx_stats counts what is beyond */
+    uint64_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
+                          * most 16,777,215, and jzx_stats counts what is beyond. DRAIN_CUT: those
+                          * that were left */
 } jzx_event;
 
 /* Each callback may be NULL. They run on the worker where the event happens, and with several

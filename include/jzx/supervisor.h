@@ -15,6 +15,14 @@
  * lost; the rest of its mailbox too, unless its spec says keep_mailbox. Children start in order,
  * each when the one before has finished its init, and stop in the reverse order. An init that fails
  * at the first start of a tree is no reason to try again: the supervisor gives up.
+ *
+ * When a tree is shut down in the ordinary way (jzx_loop_stop, jzx_actor_stop of a supervisor,
+ * auto_shutdown, jzx_supervisor_remove, jzx_supervisor_restart) each child works off its queue
+ * within its shutdown_ms, as by JZX_STOP_AFTER_QUEUE: from the moment that it is asked, sends to it
+ * are JZX_ERR_NO_SUCH_ACTOR, also those of siblings that stop later; what it has stashed becomes
+ * dead letters. What the time leaves unhandled is told with its count (JZX_EVENT_DRAIN_CUT and the
+ * log). After a failure children stop at once, with their queues unhandled: those that are to be
+ * started again with the one that failed, and all below a supervisor that gives up.
  * See docs/supervision.md. */
 #ifndef JZX_SUPERVISOR_H
 #define JZX_SUPERVISOR_H
@@ -68,8 +76,8 @@ typedef struct jzx_supervisor_opts jzx_supervisor_opts;
 
 /* A child. Everything is copied but what state points to, which is the caller's and the same for
  * every incarnation: let the init make what is to be new (jzx_alloc). Of a supervisor below only
- * name, registered, mode, backoff, the two times and significant count. Times: 0 is the default,
- * JZX_UNLIMITED no limit; above INT32_MAX no other value is valid. */
+ * name, registered, mode, backoff, the two times, significant and stop_at_once count. Times: 0 is
+ * the default, JZX_UNLIMITED no limit; above INT32_MAX no other value is valid. */
 typedef struct jzx_child_spec {
     const char *name;                      /* unique among its siblings; may be NULL */
     const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
@@ -81,8 +89,8 @@ typedef struct jzx_child_spec {
     void *state;            /* what every incarnation begins with */
     jzx_child_mode mode;
     jzx_backoff backoff;
-    uint32_t shutdown_ms; /* how long it may take to stop before it is killed: 5,000, supervisors
-                           * unlimited; JZX_NONE: it is killed at once */
+    uint32_t shutdown_ms; /* how long it may take to stop, its queue included, before it is killed:
+                           * 5,000, supervisors unlimited; JZX_NONE: it is killed at once */
     uint32_t start_ms;    /* how long its init may take before that is a failure: 10,000. Needs a
                            * second worker: on one the supervisor waits with it */
     uint32_t mailbox_cap; /* as of jzx_spawn_opts, as what follows */
@@ -92,6 +100,7 @@ typedef struct jzx_child_spec {
     uint8_t priority;
     bool keep_mailbox; /* a restart goes on with the messages that wait, the stash first */
     bool significant;  /* see auto_shutdown; not if it is permanent */
+    bool stop_at_once; /* it stops without working off its queue; a supervisor: with all below */
 } jzx_child_spec;
 
 /* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended by
@@ -211,7 +220,8 @@ JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
 /* Asks it to stop a child and forget it: also the way for a permanent child to leave for good. */
 JZX_API jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const char *name);
 
-/* Asks it to stop a child, if it runs, and start it again at once; not counted as a failure. */
+/* Asks it to stop a child, if it runs, and start it again at once; not counted as a failure. With
+ * keep_mailbox the queue is left to the new one. */
 JZX_API jzx_err jzx_supervisor_restart(jzx_loop *loop, jzx_actor_id supervisor, const char *name);
 
 JZX_END_C

@@ -21,6 +21,8 @@ struct jzx_loop;
 #define JZX__WANT_STOP 0x04u
 #define JZX__WANT_DRAIN 0x08u
 #define JZX__WANT_SHUTDOWN 0x10u
+#define JZX__WANT_FINISH 0x20u /* as DRAIN, and then ends with JZX_EXIT_SHUTDOWN */
+#define JZX__WANT_GENTLE (JZX__WANT_DRAIN | JZX__WANT_FINISH)
 #define JZX__WANT_END (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP | JZX__WANT_SHUTDOWN)
 
 /* Slow things that the turn must look at before each message. */
@@ -33,6 +35,7 @@ struct jzx_loop;
 #define JZX__CARE_MOVE 0x40u        /* goes to the worker that it sends to (B4 of balance.c) */
 #define JZX__CARE_HEAD 0x80u        /* each message is looked at before it is handled */
 #define JZX__CARE_KIND 0x100u       /* for life: its kind runs its turn, see kind.h */
+#define JZX__CARE_FINISH 0x200u     /* with DRAIN: it ends with JZX_EXIT_SHUTDOWN */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
  * on_full a jzx_on_full and perhaps JZX__KEEPS_MAIL, cold a struct jzx__cold or NULL, and waiters
@@ -126,6 +129,12 @@ static inline void jzx__name_read(const struct jzx__actor *actor, char *copy) {
         copy[i] = cold == NULL ? '\0' : jzx__byte_load_relaxed(&cold->name[i]);
     copy[JZX_NAME_MAX] = '\0';
 }
+
+/* What the stop_note of a supervisor says. */
+struct jzx__stop_order {
+    jzx_exit_reason reason;
+    bool at_once; /* its children do not work off their queues */
+};
 
 /* How an actor has ended; text may be NULL. */
 struct jzx__ending {

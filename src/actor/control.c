@@ -52,8 +52,8 @@ jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     uint32_t generation = jzx_id_generation(id);
     if (!jzx__worker_owns(me, &actor->task))
         return request_remote(loop, me, actor, generation, want);
-    if (want == JZX__WANT_DRAIN && !jzx__actor_is_super(actor))
-        jzx__actor_drain(me, actor);
+    if ((want & JZX__WANT_GENTLE) && !jzx__actor_is_super(actor))
+        jzx__actor_drain(me, actor, want);
     else if (set_want(actor, generation, want))
         actor->task.care |= JZX__CARE_WANT;
     jzx__worker_ready(me, &actor->task);

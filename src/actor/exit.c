@@ -23,8 +23,10 @@ static bool is_failure(jzx_exit_reason reason) {
     return reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC || reason == JZX_EXIT_FAULT;
 }
 
-void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor) {
+void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t want) {
     JZX_ASSERT_OWNER(me);
+    if (want & JZX__WANT_FINISH)
+        actor->task.care |= JZX__CARE_FINISH;
     if (actor->task.care & JZX__CARE_DRAIN)
         return;
     actor->task.status = JZX_ACTOR_STOPPING;
@@ -166,6 +168,46 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         jzx__mailbox_tell_waiters(me, actor, true);
 }
 
+/* True if it was to work off its queue, by itself or with its loop, and did not end of its own
+ * accord. */
+static bool is_cut_short(const struct jzx_loop *loop, const struct jzx__actor *actor,
+                         jzx_exit_reason reason) {
+    if (actor->task.care & JZX__CARE_DRAIN)
+        return reason != JZX_EXIT_NORMAL;
+    /* relaxed: set before the stop, which was seen */
+    return jzx__sched_is_stopped(&loop->sched) &&
+           jzx__atomic_load_relaxed(&loop->sched.stop_deadline_ns) != JZX_NEVER;
+}
+
+/* Before its mail is buried: how much of it a deadline has left. */
+static void tell_cut_short(struct jzx__worker *me, struct jzx__actor *actor,
+                           const struct jzx__node *inbox, const struct jzx__ending *ending) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    jzx_actor_id id = ending->id;
+    uint64_t left = actor->task.pending;
+    if (!is_cut_short(loop, actor, ending->reason))
+        return;
+    for (const struct jzx__node *node = inbox; node != NULL; node = node->next)
+        left += node->generation == jzx_id_generation(id) ? node->weight : 0;
+    if (left == 0)
+        return;
+    const char *name = jzx__actor_name(actor);
+    if (jzx__sched_is_stopped(&loop->sched))
+        /* relaxed: a sum, which one line tells when all threads have ended */
+        jzx__atomic_add_relaxed(&loop->left_at_stop, left);
+    else
+        jzx__log(&loop->sched.log, JZX_LOG_WARN,
+                 "actor %u.%u%s%s ended before its queue: %llu messages not handled",
+                 jzx_id_index(id), jzx_id_generation(id), name != NULL ? " " : "",
+                 name != NULL ? name : "", (unsigned long long)left);
+    jzx_event event = {.kind = JZX_EVENT_DRAIN_CUT,
+                       .actor = id,
+                       .name = name,
+                       .reason = ending->reason,
+                       .count = left};
+    jzx__loop_emit(loop, &event);
+}
+
 /* ---- its cleanup, and who is told ---- */
 
 /* jzx_exit in a cleanup comes back here, and a fault. */
@@ -278,6 +320,7 @@ static JZX_COLD bool end_with_ceremony(struct jzx__worker *me, struct jzx__actor
     actor->task.status = is_failure(ending->reason) ? JZX_ACTOR_FAILED : JZX_ACTOR_STOPPED;
     if (cold != NULL)
         FOR_PARTS(jzx__loop_of(me), cold, let_go, me, actor);
+    tell_cut_short(me, actor, inbox, ending);
     bury_all(me, actor, inbox, ending);
     if (cold != NULL)
         FOR_PARTS(jzx__loop_of(me), cold, leave, me, actor);

@@ -17,7 +17,8 @@ void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
 /* The loop ends, and an actor of mine still waits for its parts: they abort, and it ends. */
 void jzx__actor_abort(struct jzx__worker *me, struct jzx__actor *actor);
 
-/* Refuses what comes from now on, and ends the actor when it has handled what it has. Mine only. */
-void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor);
+/* Refuses what comes from now on, and ends the actor when it has handled what it has: normally, or
+ * with JZX_EXIT_SHUTDOWN if want has JZX__WANT_FINISH. Mine only. */
+void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t want);
 
 #endif

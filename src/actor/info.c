@@ -15,7 +15,7 @@ static size_t list_size_bytes(const struct jzx__node *node) {
 }
 
 static jzx_actor_status status_of(struct jzx__actor *actor) {
-    const uint64_t ends = JZX__WANT_END | JZX__WANT_DRAIN;
+    const uint64_t ends = JZX__WANT_END | JZX__WANT_GENTLE;
     /* relaxed: a picture of the moment */
     if (jzx__atomic_load_relaxed(&actor->task.state) & ends)
         return JZX_ACTOR_STOPPING;

@@ -37,8 +37,9 @@ struct jzx_loop {
     const struct jzx__kind_ops *const *kinds;    /* jzx__kinds, by enum jzx__kind */
     void *parts[JZX__PART_COUNT];                /* what the parts keep per loop; NULL: nothing */
     uint32_t default_mailbox_cap;
-    _Atomic uint64_t refs;     /* references that were made without a worker */
-    size_t default_heap_quota; /* 0: unlimited */
+    _Atomic uint64_t refs;         /* references that were made without a worker */
+    size_t default_heap_quota;     /* 0: unlimited */
+    _Atomic uint64_t left_at_stop; /* messages that a gentle stop has left unhandled; a gauge */
 
     /* The caller's own. */
     bool started; /* the loop start event was sent */

@@ -98,7 +98,7 @@ static enum jzx__fate start(struct jzx__worker *me, struct jzx__turn *turn) {
  * requests end the actor, and the word with it. */
 static uint64_t take_requests(struct jzx__task *task, bool is_super) {
     const uint64_t gentle = JZX__WANT_END & ~(uint64_t)JZX__WANT_KILL;
-    const uint64_t answered = JZX__FULLS_MASK | JZX__WANT_DRAIN | (is_super ? gentle : 0);
+    const uint64_t answered = JZX__FULLS_MASK | JZX__WANT_GENTLE | (is_super ? gentle : 0);
     /* relaxed: a first guess for the exchange below */
     uint64_t state = jzx__atomic_load_relaxed(&task->state);
     /* pairs with note_full and set_want: a count and bits are passed, nothing behind them */
@@ -111,18 +111,23 @@ static jzx_exit_reason reason_of_request(uint64_t state) {
     return state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
            : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
            : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
+           : state & JZX__WANT_STOP     ? JZX_EXIT_NORMAL
+           : state & JZX__WANT_FINISH   ? JZX_EXIT_SHUTDOWN
                                         : JZX_EXIT_NORMAL;
 }
 
 /* A supervisor is to end: it hears of it before all that waits, once, and first stops its
  * children. */
-static void pass_on_stop(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_reason reason) {
+static void pass_on_stop(struct jzx__worker *me, struct jzx__actor *actor, uint64_t state) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__message *note = cold->stop_note;
+    const struct jzx__stop_order order = {.reason = reason_of_request(state),
+                                          .at_once =
+                                              (state & (JZX__WANT_FAIL | JZX__WANT_SHUTDOWN)) != 0};
     if (note == NULL)
         return;
     cold->stop_note = NULL;
-    memcpy(note->payload, &reason, sizeof reason);
+    memcpy(note->payload, &order, sizeof order);
     note->node.next = NULL;
     jzx__counter_add(&me->counters.accepted, 1);
     jzx__mailbox_put_first(actor, &note->node, &note->node);
@@ -136,16 +141,16 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
-    if (is_super && (state & (JZX__WANT_END | JZX__WANT_DRAIN)) && !(state & JZX__WANT_KILL)) {
-        pass_on_stop(me, actor, reason_of_request(state));
+    if (is_super && (state & (JZX__WANT_END | JZX__WANT_GENTLE)) && !(state & JZX__WANT_KILL)) {
+        pass_on_stop(me, actor, state);
         return true;
     }
     if (state & JZX__WANT_END) {
         jzx__actor_end(me, actor, reason_of_request(state), NULL);
         return false;
     }
-    if (state & JZX__WANT_DRAIN)
-        jzx__actor_drain(me, actor);
+    if (state & JZX__WANT_GENTLE)
+        jzx__actor_drain(me, actor, state);
     return true;
 }
 
@@ -236,7 +241,8 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
             break;
     }
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
-        jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL);
+        bool finishes = (actor->task.care & JZX__CARE_FINISH) != 0;
+        jzx__actor_end(me, actor, finishes ? JZX_EXIT_SHUTDOWN : JZX_EXIT_NORMAL, NULL);
         return JZX__FATE_OVER;
     }
     if (actor->task.care & JZX__CARE_KIND)

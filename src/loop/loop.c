@@ -218,8 +218,10 @@ static void end_all(struct jzx_loop *loop, struct jzx__seat *seat) {
         }
     }
     jzx__crew_sit(seat, loop->sched.workers[0], true);
-    if (!loop->ended)
+    if (!loop->ended) {
+        jzx__loop_tell_left(loop);
         emit_loop(loop, JZX_EVENT_LOOP_STOP);
+    }
     loop->ended = true;
 }
 

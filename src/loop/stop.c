@@ -119,6 +119,14 @@ void jzx__loop_go_on_stopping(struct jzx__worker *me) {
     }
 }
 
+void jzx__loop_tell_left(struct jzx_loop *loop) {
+    /* relaxed: all threads that add to it have ended */
+    uint64_t left = jzx__atomic_load_relaxed(&loop->left_at_stop);
+    if (left != 0)
+        jzx__log(&loop->sched.log, JZX_LOG_WARN, "stop: %llu messages not handled",
+                 (unsigned long long)left);
+}
+
 /* ---- stalls ---- */
 
 void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *stall) {

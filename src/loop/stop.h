@@ -13,6 +13,9 @@ void jzx__loop_begin_stop(struct jzx__worker *me);
  * once per round. */
 void jzx__loop_go_on_stopping(struct jzx__worker *me);
 
+/* When all has ended: says how many messages a gentle stop has left unhandled. */
+void jzx__loop_tell_left(struct jzx_loop *loop);
+
 /* True if the above has something to do now. */
 bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop);
 

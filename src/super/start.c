@@ -195,7 +195,8 @@ struct jzx__super *jzx__super_find(struct jzx_loop *loop, jzx_actor_id id) {
     return NULL;
 }
 
-/* The mail of children that wait, and the answers that they owe. */
+/* The mail of children that wait, and the answers that they owe. One that works off its queue takes
+ * no notice in any more, and is not to go on alone. */
 static void drop_children(struct jzx__super *super, struct jzx__worker *me) {
     struct jzx__link *ring = &super->children.ring;
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
@@ -203,6 +204,8 @@ static void drop_children(struct jzx__super *super, struct jzx__worker *me) {
         jzx__message_bury_all(super->loop, me, &child->mail, child->last_id, child->spec->name);
         jzx__command_answer(super->loop, me, child->answer, super->id, child, JZX_ERR_LOOP_CLOSED);
         child->answer = NULL;
+        if (child->state == JZX_CHILD_STOPPING)
+            (void)jzx__actor_request(super->loop, me, child->id, JZX__WANT_SHUTDOWN);
     }
 }
 
@@ -274,7 +277,8 @@ jzx_err jzx__super_spawn(struct jzx_loop *loop, struct jzx__worker *me,
                          const jzx_supervisor_opts *opts, const char *name,
                          const struct jzx__bonds *bonds, jzx_actor_id *id) {
     struct jzx__super *super = create(loop, opts);
-    struct jzx__message *note = create_note(loop, me, JZX__TAG_SUPER_STOP, sizeof(jzx_exit_reason));
+    struct jzx__message *note =
+        create_note(loop, me, JZX__TAG_SUPER_STOP, sizeof(struct jzx__stop_order));
     jzx_err err = JZX_ERR_NO_MEMORY;
     jzx_actor_id made = JZX_NOBODY;
     if (super != NULL && note != NULL) {

@@ -31,7 +31,7 @@
 #define JZX__TAG_CHILD_STARTED 0xFFFF0005u
 #define JZX__TAG_CHILD_TIME 0xFFFF0006u /* what the child waits for did not come in time, or has */
 #define JZX__TAG_PLAN_TIME 0xFFFF0007u  /* the plan's delay is over */
-#define JZX__TAG_SUPER_STOP 0xFFFF0008u /* somebody wants it to end: the reason */
+#define JZX__TAG_SUPER_STOP 0xFFFF0008u /* struct jzx__stop_order: somebody wants it to end */
 #define JZX__TAG_COMMAND 0xFFFF0009u    /* struct jzx__command */
 
 /* The supervisors of a loop, by the slot of their actor. */
@@ -93,7 +93,8 @@ struct jzx__super {
     jzx_timer_id plan_timer;
     bool has_started;          /* the first plan is through */
     bool closing;              /* U4; the list of children does not change any more */
-    struct jzx__link *stop_at; /* when it closes: those behind it were asked to stop */
+    struct jzx__link *stop_at; /* when it closes: those behind it were asked to stop, */
+    bool at_once;              /* without working off their queues */
     bool escalates;
     jzx_exit_reason end_reason;
     char end_text[JZX_EXIT_TEXT_MAX + 1];

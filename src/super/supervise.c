@@ -102,14 +102,16 @@ static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
 
 /* ---- closing (U4) ---- */
 
-static void close_with(struct jzx__super_turn *turn, jzx_exit_reason reason, const char *text) {
+static void close_with(struct jzx__super_turn *turn, struct jzx__stop_order order,
+                       const char *text) {
     struct jzx__super *super = turn->super;
     if (super->closing)
         return;
     jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     super->closing = true;
     jzx__lock_release(&jzx__supers_of(super->loop)->lock);
-    super->end_reason = reason;
+    super->end_reason = order.reason;
+    super->at_once = order.at_once;
     snprintf(super->end_text, sizeof super->end_text, "%s", text);
     cancel_timer(turn, &super->plan_timer);
     super->stage = JZX__PLAN_STOP;
@@ -128,7 +130,7 @@ static void give_up(struct jzx__super_turn *turn, const struct jzx__child *child
     snprintf(text, sizeof text, "%.40s (child %s %s)",
              child->last_text[0] != '\0' ? child->last_text : jzx_exit_name(child->last_reason),
              jzx__child_name(child), what);
-    close_with(turn, JZX_EXIT_FAIL, text);
+    close_with(turn, (struct jzx__stop_order){JZX_EXIT_FAIL, true}, text);
     super->escalates = true;
     jzx__log(&super->loop->sched.log, JZX_LOG_ERROR, "supervisor %u.%u%s%s gives up: %s",
              jzx_id_index(super->id), jzx_id_generation(super->id),
@@ -197,7 +199,7 @@ static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
     const jzx_supervisor_opts *opts = &super->spec->opts;
     if (jzx__sched_stop_state(&super->loop->sched) != JZX__OPEN) {
         /* Nobody can be started any more, and that is nobody's failure. */
-        close_with(turn, JZX_EXIT_SHUTDOWN, "the loop stops");
+        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, "the loop stops");
         return;
     }
     if (!super->has_started && !child->has_run) {
@@ -285,11 +287,17 @@ static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child
 
 /* ---- the plan ---- */
 
-static void stop(struct jzx__super_turn *turn, struct jzx__child *child) {
+/* Asks a child to end: at once, which is after the message in hand, or when it has worked off its
+ * queue. */
+static void stop(struct jzx__super_turn *turn, struct jzx__child *child, bool at_once) {
     uint32_t shutdown_ms = child->spec->shutdown_ms;
+    at_once = at_once || child->spec->stop_at_once;
     cancel_timer(turn, &child->timer);
     jzx__child_set(child, JZX_CHILD_STOPPING, child->id);
-    request(turn, child, shutdown_ms == JZX_NONE ? JZX__WANT_KILL : JZX__WANT_SHUTDOWN);
+    request(turn, child,
+            shutdown_ms == JZX_NONE ? JZX__WANT_KILL
+            : at_once               ? JZX__WANT_SHUTDOWN
+                                    : JZX__WANT_FINISH);
     if (shutdown_ms != JZX_NONE && shutdown_ms != JZX_UNLIMITED &&
         !start_timer(turn, child, JZX__TAG_CHILD_TIME, shutdown_ms, &child->timer))
         request(turn, child, JZX__WANT_KILL);
@@ -304,7 +312,8 @@ static void abandon(struct jzx__super_turn *turn, struct jzx__child *child) {
         jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
 }
 
-/* Stops the last child of the plan that has an actor. True if none has one. */
+/* Stops the last child of the plan, which began with a failure, that has an actor. True if none has
+ * one. */
 static bool stop_next(struct jzx__super_turn *turn) {
     const struct jzx__super *super = turn->super;
     struct jzx__link *ring = &turn->super->children.ring;
@@ -315,7 +324,7 @@ static bool stop_next(struct jzx__super_turn *turn) {
         if (!jzx__child_has_actor(child))
             continue;
         if (child->state != JZX_CHILD_STOPPING)
-            stop(turn, child);
+            stop(turn, child, true);
         return false;
     }
     return true;
@@ -333,7 +342,7 @@ static bool stop_rest(struct jzx__super_turn *turn) {
             continue;
         }
         if (child->state != JZX_CHILD_STOPPING)
-            stop(turn, child);
+            stop(turn, child, super->at_once);
         if (!at_once)
             return false;
     }
@@ -438,7 +447,8 @@ static void retire(struct jzx__super_turn *turn, struct jzx__child *child) {
         if (rule == JZX_AUTO_SHUTDOWN_ALL && other->spec->significant && other->wanted)
             return;
     }
-    close_with(turn, JZX_EXIT_SHUTDOWN, "its significant children have ended");
+    close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false},
+               "its significant children have ended");
 }
 
 /* The supervisor had asked for it. */
@@ -561,7 +571,7 @@ static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
     child->forgotten = true;
     jzx__lock_release(&jzx__supers_of(turn->super->loop)->lock);
     if (child->state != JZX_CHILD_STOPPING)
-        stop(turn, child);
+        stop(turn, child, false);
 }
 
 static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
@@ -572,7 +582,7 @@ static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
     set_attempt(child, 0, 0);
     if (jzx__child_has_actor(child)) {
         child->by_hand = true;
-        stop(turn, child);
+        stop(turn, child, child->spec->keep_mailbox); /* then its successor has the queue */
     } else {
         restart_alone(turn, child);
     }
@@ -594,7 +604,7 @@ static void on_command(struct jzx__super_turn *turn, struct jzx__command *comman
 
 static void on_message(struct jzx__super_turn *turn, const jzx_message *msg) {
     struct jzx__child *child = NULL;
-    jzx_exit_reason reason;
+    struct jzx__stop_order order;
     switch (msg->tag) {
     case JZX__TAG_CHILD_EXIT: on_child_exit(turn, (void *)turn->own.turn->current); break;
     case JZX__TAG_CHILD_STARTED:
@@ -610,8 +620,8 @@ static void on_message(struct jzx__super_turn *turn, const jzx_message *msg) {
         turn->super->stage = JZX__PLAN_START;
         break;
     case JZX__TAG_SUPER_STOP:
-        memcpy(&reason, msg->data, sizeof reason);
-        close_with(turn, reason, "");
+        memcpy(&order, msg->data, sizeof order);
+        close_with(turn, order, "");
         break;
     case JZX__TAG_COMMAND: on_command(turn, msg->data); break;
     default: break; /* nobody has anything to tell a supervisor */

@@ -367,7 +367,7 @@ static void end_and_spawn_1(void) {
 /* Nothing reaches the actor any more, but it has its timers still. */
 static void drain_and_end_1(void) {
     struct jzx__worker *me = sit(1);
-    jzx__actor_drain(me, s.actor);
+    jzx__actor_drain(me, s.actor, JZX__WANT_DRAIN);
     end_on(1);
 }
 

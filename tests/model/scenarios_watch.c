@@ -311,7 +311,7 @@ static void drain_and_fail_1(void) {
     struct jzx__worker *me = sit(1);
     run_turns(me);
     if (!s.ended[B])
-        jzx__actor_drain(me, s.actors[B]);
+        jzx__actor_drain(me, s.actors[B], JZX__WANT_DRAIN);
     fail(B);
 }
 
