@@ -274,7 +274,7 @@ static void release_away(void) {
 /* The handler puts the message aside, and takes it back. */
 static void stash_and_unstash(void) {
     struct jzx__worker *me = sit(0);
-    jzx__timer_stash(s.current);
+    jzx__timer_stash(jzx__actor_cold(s.actor), s.current);
     s.current->node.next = NULL;
     s.actor->task.head = s.actor->task.last = &s.current->node;
     jzx__mailbox_look(s.actor);
