@@ -107,8 +107,8 @@ JZX_TEST(the_bound_counts_the_inbox_and_the_private_list_together, "C11") {
 
 struct drops {
     uint32_t calls; /* of on_mailbox_full */
-    uint32_t fulls;
-    uint32_t letters;
+    uint64_t fulls;
+    uint64_t letters;
     uint32_t last_tag;
     jzx_actor_id last_sender;
     size_t last_len;
