@@ -69,17 +69,18 @@ JZX_API jzx_err jzx_group_members(jzx_loop *loop, const char *group, jzx_actor_i
  * order, each exactly once, the caller's own joins and leaves among them. No mailbox bound refuses
  * these messages, and none is lost for memory: what they need is reserved when somebody joins or
  * subscribes (128 bytes for each member and subscriber), and those calls fail without it.
- * With ids = NULL it only subscribes. If the members do not fit into ids it does not subscribe:
- * JZX_ERR_INVALID_ARG, and *count says how many there are. Called again it only gives the members,
- * of which messages that wait may tell once more.
+ * With ids = NULL it only subscribes, and count may be NULL, too. If the members do not fit into
+ * ids it does not subscribe: JZX_ERR_INVALID_ARG, and *count says how many there are. Called again
+ * it only gives the members, of which messages that wait may tell once more.
  * In a behaviour or an init. JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (from its cleanup),
  * JZX_ERR_MAX_ACTORS (max_groups), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY; nothing has changed
  * then. */
 JZX_API jzx_err jzx_group_monitor(jzx_context *ctx, const char *group, jzx_actor_id *ids,
                                   size_t capacity, size_t *count);
 
-/* Ends the subscription; messages that wait already still come. JZX_ERR_NO_SUCH_ACTOR if there is
- * none; JZX_ERR_INVALID_ARG. */
+/* Ends the subscription: from here on no message of it is handled, even if it waits already or is
+ * stashed; a later subscription begins anew. JZX_ERR_NO_SUCH_ACTOR if there is none;
+ * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_group_demonitor(jzx_context *ctx, const char *group);
 
 /* Sends to every member as jzx_send does, the caller too if it is one. Whoever is a member during

@@ -237,20 +237,51 @@ static void tell(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__grou
     jzx_group_event event = {.actor = id};
     memcpy(event.group, group->name, sizeof event.group);
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
-        jzx_actor_id to = JZX_CONTAINER_OF(link, struct jzx__member, link)->id;
+        const struct jzx__member *member = JZX_CONTAINER_OF(link, struct jzx__member, link);
+        jzx_actor_id to = member->id;
         struct jzx__message *message = jzx__message_of(group->spare);
         group->spare = message->node.next;
         message->node.generation = jzx_id_generation(to);
         message->node.weight = 0;
-        message->node.lane = JZX__LANE_RUNTIME;
+        message->node.lane = JZX__LANE_GROUP;
         message->sender = id;
         message->tag = tag;
         memcpy(message->payload, &event, sizeof event);
+        jzx__message_set_trailer_kind(message, JZX__TRAILER_OTHER);
+        memcpy(jzx__message_trailer(message), &member->subscription, sizeof member->subscription);
         struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
         if (actor == NULL || jzx__mailbox_deliver(loop, me, actor, message) != JZX_OK)
             jzx__message_destroy(loop, me, message); /* it ends, and its subscription with it */
     }
 }
+
+/* It is the next to be handled: by then its subscription may have ended (J6). */
+static enum jzx__look begin_event(struct jzx__worker *me, const struct jzx__spot *at) {
+    struct jzx__message *message = jzx__message_of(at->node);
+    const struct jzx__member *member = jzx__actor_part(at->actor, JZX__PART_DIRECTORY);
+    uint64_t subscription;
+    memcpy(&subscription, jzx__message_trailer(message), sizeof subscription);
+    jzx__mailbox_looked(at->actor);
+    while (member != NULL && member->subscription != subscription)
+        member = member->next;
+    if (member != NULL)
+        return JZX__LOOK_HANDLE;
+    jzx__spot_remove(at);
+    me->pass_handled++; /* the books: it was accepted */
+    jzx__message_destroy(jzx__loop_of(me), me, message);
+    return JZX__LOOK_GONE;
+}
+
+/* It is the user's: a block as any. */
+static bool take_event(struct jzx_loop *loop, struct jzx__worker *me,
+                       struct jzx__message *message) {
+    (void)loop;
+    (void)me;
+    message->node.lane = JZX__LANE_RUNTIME;
+    return true;
+}
+
+const struct jzx__lane_ops jzx__lane_group = {.begin = begin_event, .take = take_event};
 
 /* ---- what an actor has with a group ---- */
 
@@ -317,7 +348,7 @@ static void free_member(struct jzx_loop *loop, struct jzx__worker *me, struct jz
 /* Frees a record that says nothing any more. */
 static void drop_if_unused(const struct caller *caller, struct jzx__member *member) {
     struct jzx__cold *cold = jzx__actor_cold(caller->actor);
-    if (member->joins != 0 || member->subscribes)
+    if (member->joins != 0 || member->subscription != 0)
         return;
     struct jzx__member *before = jzx__cold_part(cold, JZX__PART_DIRECTORY);
     if (before == member) {
@@ -469,21 +500,19 @@ static jzx_err watch(const struct caller *caller, struct jzx__group *group,
                      struct jzx__member *member, jzx_actor_id *ids, size_t capacity,
                      size_t *count) {
     bool fits = ids == NULL || group->member_count <= capacity;
-    if (!fits) {
-        *count = group->member_count;
-        return JZX_ERR_INVALID_ARG;
-    }
-    if (!member->subscribes) {
+    if (fits && member->subscription == 0) {
         if (!add_events(caller->loop, caller->me, &group->spare, group->member_count))
             return JZX_ERR_NO_MEMORY;
         jzx__list_push_back(&group->subscribers, &member->link);
         group->subscriber_count++;
         member->group = group;
+        member->subscription = ++caller->groups->subscriptions;
     }
-    *count = group->member_count;
-    if (ids != NULL)
+    if (count != NULL)
+        *count = group->member_count;
+    if (fits && ids != NULL)
         copy_members(group, ids, capacity);
-    return JZX_OK;
+    return fits ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
 
 static jzx_err watch_named(const struct caller *caller, jzx_actor_id *ids, size_t capacity,
@@ -500,20 +529,17 @@ static jzx_err watch_named(const struct caller *caller, jzx_actor_id *ids, size_
         retire_if_empty(caller->groups, group);
     }
     jzx__lock_release(&caller->groups->lock);
-    if (err == JZX_OK) {
-        member->subscribes = true;
-        if (known == NULL)
-            list_member(caller, member);
-    } else if (known == NULL) {
+    if (known == NULL && err == JZX_OK)
+        list_member(caller, member);
+    else if (known == NULL)
         free_member(caller->loop, caller->me, member);
-    }
     return err;
 }
 
 jzx_err jzx_group_monitor(jzx_context *ctx, const char *group, jzx_actor_id *ids, size_t capacity,
                           size_t *count) {
     struct caller caller;
-    if (count == NULL || (ids == NULL && capacity != 0))
+    if (ids == NULL ? capacity != 0 : count == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx_err err = begin_named(&caller, ctx, group);
     if (err != JZX_OK)
@@ -526,7 +552,7 @@ jzx_err jzx_group_monitor(jzx_context *ctx, const char *group, jzx_actor_id *ids
 /* Under the lock. */
 static void unwatch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__member *member) {
     struct jzx__group *group = member->group;
-    member->subscribes = false;
+    member->subscription = 0;
     jzx__list_remove(&member->link);
     group->subscriber_count--;
     free_events(loop, me, &group->spare, group->member_count);
@@ -539,7 +565,7 @@ jzx_err jzx_group_demonitor(jzx_context *ctx, const char *group) {
     if (err != JZX_OK)
         return err;
     struct jzx__member *member = find_member(&caller);
-    if (member == NULL || !member->subscribes) {
+    if (member == NULL || member->subscription == 0) {
         err = JZX_ERR_NO_SUCH_ACTOR;
     } else {
         jzx__lock_acquire(&caller.groups->lock);
@@ -560,7 +586,7 @@ void jzx__groups_leave_all(struct jzx__worker *me, struct jzx__actor *actor) {
     jzx__cold_set_part(jzx__actor_cold(actor), JZX__PART_DIRECTORY, NULL);
     jzx__lock_acquire(&jzx__groups_of(loop)->lock);
     for (struct jzx__member *member = all; member != NULL; member = member->next) {
-        if (member->subscribes)
+        if (member->subscription != 0)
             unwatch(loop, me, member); /* first, so that it is not told of itself */
     }
     for (struct jzx__member *member = all; member != NULL; member = member->next) {

@@ -14,6 +14,8 @@
  *   J3  a group lives while it has members or subscribers.
  *   J4  `spare` holds a message for each pair of a member and a subscriber: no leave needs memory.
  *   J5  events are delivered under the lock: all subscribers see the same order.
+ *   J6  an event has the number of the subscription that it is for, and is handled only while that
+ *       one lasts: the subscriber looks when the event's turn comes.
  *
  * What an actor has with a group is one record in its cold record's list, whether it is a member,
  * a subscriber or both. The list and the number of joins are the turn's own (and, at the end, the
@@ -71,7 +73,7 @@ struct jzx__member {
     jzx_actor_id id;
     uint32_t joins; /* 0: no member; the turn's own */
     uint32_t place;
-    bool subscribes;
+    uint64_t subscription; /* its number, 0 if there is none; the turn's own, too */
     struct jzx__link link; /* in subscribers */
 };
 
@@ -81,6 +83,7 @@ struct jzx__groups {
     uint32_t count; /* of those that live */
     uint32_t max;
     uint32_t members_max;
+    uint64_t subscriptions; /* so many there were: numbers from 1 on */
     struct jzx__group *free;
     struct jzx__group *made;
     jzx__place *free_chunks[JZX__GROUP_CHUNKS]; /* linked by their first place */

@@ -167,7 +167,7 @@ static void do_wrong(jzx_context *ctx, struct ear *self) {
     JZX_EXPECT_EQ(jzx_group_join(NULL, "team"), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_group_leave(NULL, "team"), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_group_monitor(NULL, "team", NULL, 0, &count), JZX_ERR_INVALID_ARG);
-    JZX_EXPECT_EQ(jzx_group_monitor(ctx, "team", NULL, 0, NULL), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_monitor(ctx, "team", ids, 1, NULL), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_group_monitor(ctx, "team", NULL, 1, &count), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_group_demonitor(NULL, "team"), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_group_list(NULL, NULL, 0, &count), JZX_ERR_INVALID_ARG);

@@ -87,6 +87,91 @@ JZX_TEST(who_ends_its_subscription_hears_nothing_more, "D+pg") {
     fixture_destroy(loop);
 }
 
+/* ---- events that wait when the subscription ends ---- */
+
+static void post(jzx_loop *loop, struct ear *ear, ear_fn fn) {
+    ear->arg = "g";
+    JZX_EXPECT_EQ(jzx_send(loop, ear->id, JZX_NOBODY, &fn, sizeof fn, GROUPING_DO), JZX_OK);
+}
+
+static void do_monitor_only(jzx_context *ctx, struct ear *self) {
+    self->err = jzx_group_monitor(ctx, self->arg, NULL, 0, NULL);
+}
+
+static void do_monitor_again(jzx_context *ctx, struct ear *self) {
+    JZX_EXPECT_EQ(jzx_group_demonitor(ctx, self->arg), JZX_OK);
+    do_monitor_only(ctx, self);
+}
+
+/* The member's turn comes first: its event waits when the subscriber's comes. */
+JZX_TEST(events_that_wait_go_with_their_subscription) {
+    static const ear_fn ends[] = {do_demonitor, do_monitor_again};
+    for (uint32_t i = 0; i < 2; i++) {
+        jzx_loop *loop = fixture_loop();
+        struct ear ears[3];
+        open_ears(loop, ears, 3);
+        JZX_EXPECT_EQ(ear_do(loop, &ears[0], do_monitor_only, "g"), JZX_OK);
+        JZX_EXPECT_EQ(ear_do(loop, &ears[0], do_monitor_only, "other"), JZX_OK);
+        post(loop, &ears[1], do_join);
+        post(loop, &ears[0], ends[i]);
+        grouping_step(loop);
+        JZX_EXPECT_EQ(ears[0].err, JZX_OK);
+        JZX_EXPECT_EQ(ears[0].events, 0);
+        fixture_check_books(loop);
+        JZX_EXPECT_EQ(join(loop, &ears[2], "g"), JZX_OK);
+        JZX_EXPECT_EQ(ears[0].events, i);
+        JZX_EXPECT_EQ(join(loop, &ears[2], "other"), JZX_OK); /* another subscription goes on */
+        JZX_EXPECT_EQ(ears[0].events, i + 1);
+        fixture_destroy(loop);
+    }
+}
+
+struct hoarder {
+    struct ear ear;
+    bool stashes;
+    void *taken;
+};
+
+static jzx_behavior_result hoard(jzx_context *ctx, const jzx_message *msg) {
+    struct hoarder *self = ctx->state;
+    if (msg->tag != JZX_TAG_GROUP_JOIN)
+        return listen(ctx, msg);
+    if (self->stashes)
+        JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
+    else if (self->ear.events++ == 0)
+        self->taken = jzx_msg_take(ctx, msg);
+    return JZX_BEHAVIOR_OK;
+}
+
+static void do_unstash(jzx_context *ctx, struct ear *self) {
+    struct hoarder *hoarder = ctx->state; /* its first member is the ear */
+    hoarder->stashes = false;
+    self->count = jzx_unstash(ctx);
+    self->err = JZX_OK;
+}
+
+JZX_TEST(events_that_are_stashed_go_with_their_subscription) {
+    for (uint32_t ends = 0; ends < 2; ends++) {
+        jzx_loop *loop = fixture_loop();
+        struct hoarder hoarder = {.stashes = true};
+        struct ear member = {0};
+        hoarder.ear.id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = hoard, .state = &hoarder));
+        ear_spawn(loop, &member);
+        JZX_EXPECT_EQ(ear_do(loop, &hoarder.ear, do_monitor_only, "g"), JZX_OK);
+        JZX_EXPECT_EQ(join(loop, &member, "g"), JZX_OK);
+        if (ends == 1)
+            JZX_EXPECT_EQ(demonitor(loop, &hoarder.ear, "g"), JZX_OK);
+        JZX_EXPECT_EQ(ear_do(loop, &hoarder.ear, do_unstash, NULL), JZX_OK);
+        JZX_EXPECT_EQ(hoarder.ear.count, 1);
+        JZX_EXPECT_EQ(hoarder.ear.events, 1 - ends);
+        if (ends == 0 && JZX_EXPECT(hoarder.taken != NULL)) {
+            JZX_EXPECT_EQ(jzx_msg_len(hoarder.taken), sizeof(jzx_group_event));
+            jzx_msg_free(loop, hoarder.taken);
+        }
+        fixture_destroy(loop);
+    }
+}
+
 JZX_TEST(a_subscriber_that_ends_is_forgotten, "D+pg") {
     jzx_loop *loop = fixture_loop();
     struct ear ears[3];
