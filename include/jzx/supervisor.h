@@ -14,7 +14,7 @@
  * A restarted child is a new actor: new id, same name, same spec. The message that it failed on is
  * lost; the rest of its mailbox too, unless its spec says keep_mailbox. Children start in order,
  * each when the one before has finished its init, and stop in the reverse order. An init that fails
- * at the first start of a tree is no reason to try again: the supervisor gives up.
+ * or exceeds start_ms at the first start of a tree is not tried again: the supervisor gives up.
  *
  * When a tree is shut down in the ordinary way (jzx_loop_stop, jzx_actor_stop of a supervisor,
  * auto_shutdown, jzx_supervisor_remove, jzx_supervisor_restart) each child works off its queue

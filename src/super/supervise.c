@@ -92,11 +92,11 @@ static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__super *super = turn->super;
     cancel_timer(turn, &child->timer);
     drop_mail(turn, child);
-    answer(turn, child, JZX_ERR_UNKNOWN);
     jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     jzx__list_remove(&child->link);
     super->child_count--;
     jzx__lock_release(&jzx__supers_of(super->loop)->lock);
+    answer(turn, child, JZX_ERR_UNKNOWN); /* now: who has it finds the child gone */
     jzx__child_destroy(child);
 }
 
@@ -496,8 +496,8 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
 
 static void on_started(struct jzx__super_turn *turn, struct jzx__child *child,
                        jzx_actor_id sender) {
-    if (child->id != sender || child->state != JZX_CHILD_STARTING)
-        return; /* it is being stopped */
+    if (child->id != sender || child->state != JZX_CHILD_STARTING || child->trouble != NULL)
+        return; /* it is being stopped, or its init was too late: it does not count as started */
     cancel_timer(turn, &child->timer);
     jzx__child_set(child, JZX_CHILD_RUNNING, child->id);
     child->ran_from_ns = jzx_loop_now(turn->super->loop) + 1;

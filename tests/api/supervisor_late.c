@@ -13,6 +13,7 @@ enum { HOLD = 40 };
 static sem_t gate;
 static atomic_int held; /* how many stand at the gate */
 static atomic_int inits_to_hold;
+static atomic_int inits;
 static atomic_int ended_with[8]; /* by reason */
 
 static void stand_at_gate(void) {
@@ -31,6 +32,7 @@ static jzx_behavior_result hold(jzx_context *ctx, const jzx_message *msg) {
 
 static jzx_err hold_init(jzx_context *ctx) {
     (void)ctx;
+    atomic_fetch_add(&inits, 1);
     if (atomic_load(&inits_to_hold) > 0) {
         atomic_fetch_sub(&inits_to_hold, 1);
         stand_at_gate();
@@ -100,6 +102,7 @@ static void late_open(struct late *late, jzx_child_spec more) {
     assert_int_equal(sem_init(&late->is_ready, 0, 0), 0);
     memset(ended_with, 0, sizeof ended_with);
     atomic_store(&inits_to_hold, 0);
+    atomic_store(&inits, 0);
     late->timing = nursery_open_with(
         &JZX_CONFIG(.workers = 2, .spare_threads_max = JZX_NONE, .balance = JZX_BALANCE_NONE));
     fixture_spawn(late->timing.loop, &JZX_SPAWN_OPTS(.behavior = hold, .init = spawn_root,
@@ -107,14 +110,18 @@ static void late_open(struct late *late, jzx_child_spec more) {
 }
 
 /* Runs the loop here and the script beside it, which stops the tree or the loop at its end. */
-static void late_run(struct late *late, void *(*script)(void *)) {
+static void late_run_to(struct late *late, void *(*script)(void *), jzx_err err) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, script, late), 0);
-    JZX_EXPECT_EQ(jzx_loop_run(late->timing.loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_run(late->timing.loop), err);
     assert_int_equal(pthread_join(thread, NULL), 0);
     timing_close(&late->timing);
     sem_destroy(&gate);
     sem_destroy(&late->is_ready);
+}
+
+static void late_run(struct late *late, void *(*script)(void *)) {
+    late_run_to(late, script, JZX_OK);
 }
 
 static void wait_for_root(struct late *late) {
@@ -186,7 +193,6 @@ static void *start_while_held(void *arg) {
     JZX_EXPECT_EQ(info_of(&late->timing, late->root, 0).state, JZX_CHILD_STARTING);
     sem_post(&gate);
     wait_for_state(&late->timing, late->root, JZX_CHILD_RUNNING);
-    /* It may be the second for a moment still: its init is through, and it is killed then. */
     while (info_of(&late->timing, late->root, 0).restarts < 2 ||
            info_of(&late->timing, late->root, 0).state != JZX_CHILD_RUNNING)
         sched_yield();
@@ -204,6 +210,79 @@ JZX_TEST(an_init_that_takes_too_long_is_a_failure, "D+sup", "X21", "C21") {
     late_run(&late, start_while_held);
     JZX_EXPECT_EQ(atomic_load(&ended_with[JZX_EXIT_KILLED]), 1);
     JZX_EXPECT_EQ(atomic_load(&ended_with[JZX_EXIT_SHUTDOWN]), 1);
+}
+
+/* Ends when the tree has given up, or has started the child again. */
+static void *start_first_while_held(void *arg) {
+    struct late *late = arg;
+    jzx_loop *loop = late->timing.loop;
+    jzx_child_info info = {.size = sizeof info};
+    while (sem_wait(&late->is_ready) != 0) {
+    }
+    wait_for_held();
+    wait_for_timer(&late->timing, 0);
+    JZX_EXPECT_EQ(jzx_clock_advance(late->timing.clock, JZX_MS(10000)), JZX_OK);
+    wait_for_quiet(&late->timing, 1, 0);
+    sem_post(&gate);
+    while (jzx_supervisor_child_info(loop, late->root, 0, &info) == JZX_OK && info.restarts == 0)
+        sched_yield();
+    (void)jzx_actor_stop(loop, late->root, JZX_STOP_AFTER_MESSAGE);
+    return NULL;
+}
+
+JZX_TEST(a_first_start_that_takes_too_long_is_not_tried_again) {
+    struct late late;
+    late_open(&late, (jzx_child_spec){0});
+    atomic_store(&inits_to_hold, 1);
+    late_run_to(&late, start_first_while_held, JZX_ERR_ESCALATED);
+    JZX_EXPECT_EQ(atomic_load(&inits), 1);
+    JZX_EXPECT_EQ(atomic_load(&ended_with[JZX_EXIT_KILLED]), 1);
+    JZX_EXPECT_EQ(escalations, 1);
+}
+
+static jzx_child_added added;
+static sem_t is_added;
+
+static jzx_behavior_result note_added(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    JZX_EXPECT_EQ(msg->tag, JZX_TAG_CHILD_ADDED);
+    memcpy(&added, msg->data, sizeof added);
+    sem_post(&is_added);
+    return JZX_BEHAVIOR_STOP;
+}
+
+static void *add_while_held(void *arg) {
+    struct late *late = arg;
+    jzx_loop *loop = late->timing.loop;
+    wait_for_root(late);
+    jzx_actor_id asker = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = note_added));
+    uint64_t timers = fixture_stats(loop).timers_ended;
+    uint64_t timers_set = fixture_stats(loop).timers_set;
+    jzx_child_spec spec = late->spec;
+    spec.name = "added";
+    atomic_store(&inits_to_hold, 1);
+    JZX_EXPECT_EQ(jzx_supervisor_add(loop, late->root, &spec, asker), JZX_OK);
+    wait_for_held();
+    wait_for_timer(&late->timing, timers_set);
+    JZX_EXPECT_EQ(jzx_clock_advance(late->timing.clock, JZX_MS(10000)), JZX_OK);
+    wait_for_quiet(&late->timing, timers + 1, 0);
+    sem_post(&gate);
+    while (sem_wait(&is_added) != 0) {
+    }
+    JZX_EXPECT_EQ(added.err, JZX_ERR_UNKNOWN);
+    JZX_EXPECT_EQ(family_of(&late->timing, late->root).children, 1);
+    JZX_EXPECT_EQ(jzx_actor_stop(loop, late->root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
+    return NULL;
+}
+
+JZX_TEST(an_added_child_whose_init_takes_too_long_is_forgotten) {
+    struct late late;
+    assert_int_equal(sem_init(&is_added, 0, 0), 0);
+    late_open(&late, (jzx_child_spec){0});
+    late_run(&late, add_while_held);
+    JZX_EXPECT_EQ(atomic_load(&inits), 2);
+    JZX_EXPECT_EQ(atomic_load(&ended_with[JZX_EXIT_KILLED]), 1);
+    sem_destroy(&is_added);
 }
 
 /* ---- the deadline of the loop ---- */
