@@ -8,7 +8,8 @@
  *   a **monitor** is one-way: the watcher gets one message JZX_TAG_DOWN.
  *   a **link** is mutual, for actors that make no sense without each other: if one ends, the other
  *   ends as well, with the same reason, unless the reason is JZX_EXIT_NORMAL; or, if it traps
- *   exits, it gets one message JZX_TAG_EXIT whatever the reason.
+ *   exits, it gets one message JZX_TAG_EXIT whatever the reason. Supervisors trap exits and ignore
+ *   such messages: an actor that links itself to one ends with it, but not the other way round.
  *
  * Both come exactly once, and after everything that the dead actor had sent to the watcher; they
  * need no memory, and no mailbox bound refuses them. */

@@ -224,6 +224,7 @@ static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, j
     cold->keeps_mail = bonds->keeps_mail;
     cold->is_child = bonds->is_child;
     cold->is_super = bonds->is_super;
+    cold->traps_exits = bonds->is_super; /* who links itself to it does not take the tree down */
     cold->stop_note = bonds->stop_note;
     cold->started_note = bonds->started_note;
 }

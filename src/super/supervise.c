@@ -624,7 +624,8 @@ static void on_message(struct jzx__super_turn *turn, const jzx_message *msg) {
         close_with(turn, order, "");
         break;
     case JZX__TAG_COMMAND: on_command(turn, msg->data); break;
-    default: break; /* nobody has anything to tell a supervisor */
+    default:
+        break; /* nobody has anything to tell a supervisor; the end of a linked actor neither */
     }
 }
 
