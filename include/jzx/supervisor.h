@@ -99,7 +99,7 @@ typedef struct jzx_child_spec {
     uint16_t place;
     uint8_t priority;
     bool keep_mailbox; /* a restart goes on with the messages that wait, the stash first */
-    bool significant;  /* see auto_shutdown; not if it is permanent */
+    bool significant;  /* see auto_shutdown; not if it is permanent, or that is never */
     bool stop_at_once; /* it stops without working off its queue; a supervisor: with all below */
 } jzx_child_spec;
 
@@ -169,7 +169,8 @@ typedef struct jzx_supervisor_info {
 #define JZX_TAG_CHILD_ADDED 0xFFFF0004u
 typedef struct jzx_child_added {
     jzx_actor_id supervisor;
-    jzx_actor_id child; /* JZX_NOBODY if it was not started */
+    jzx_actor_id child; /* JZX_NOBODY if it was not started; JZX_ERR_EXISTS: the actor that has the
+                         * name, or JZX_NOBODY if that child does not run */
     jzx_err err;
     char name[JZX_NAME_MAX + 1];
 } jzx_child_added;
@@ -211,9 +212,9 @@ JZX_API jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id superviso
 
 /* Asks it to add and start a child, behind all others. When its init is through, or it could not be
  * started, actor reply_to (or JZX_NOBODY) gets one message JZX_TAG_CHILD_ADDED. The err in it:
- * JZX_ERR_EXISTS if the name is taken, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
+ * JZX_ERR_EXISTS if a name is taken, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
  * jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure counted.
- * Here: JZX_ERR_NO_MEMORY. */
+ * Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no effect. */
 JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
                                    const jzx_child_spec *spec, jzx_actor_id reply_to);
 

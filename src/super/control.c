@@ -37,13 +37,13 @@ static void unlock(struct jzx_loop *loop, const struct jzx__visit *visit) {
 /* ---- commands ---- */
 
 void jzx__command_answer(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *answer,
-                         jzx_actor_id supervisor, const struct jzx__child *child, jzx_err err) {
+                         jzx_actor_id supervisor, jzx_actor_id child, jzx_err err) {
     if (answer == NULL)
         return;
     jzx_child_added *added = (void *)answer->payload;
     jzx_actor_id to = answer->sender;
     added->supervisor = supervisor;
-    added->child = err == JZX_OK ? child->id : JZX_NOBODY;
+    added->child = child;
     added->err = err;
     answer->sender = supervisor;
     answer->node.generation = jzx_id_generation(to);
@@ -59,7 +59,7 @@ static void drop_command(void *data, size_t len) {
     struct jzx__visit visit;
     (void)len;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx__command_answer(loop, me, command->answer, command->supervisor, NULL,
+    jzx__command_answer(loop, me, command->answer, command->supervisor, JZX_NOBODY,
                         JZX_ERR_NO_SUCH_ACTOR);
     jzx__visit_end(&visit);
     if (command->spec != NULL)
@@ -92,12 +92,12 @@ static jzx_err post(struct jzx_loop *loop, struct jzx__worker *me,
     return err;
 }
 
-/* True if there is such a supervisor, and, if name is not NULL, such a child. */
+/* True if there is such a supervisor with such a child. */
 static bool exists(struct jzx_loop *loop, jzx_actor_id supervisor, const char *name) {
     struct jzx__visit visit;
     lock(loop, &visit);
     struct jzx__super *super = jzx__super_find(loop, supervisor);
-    bool found = super != NULL && name == NULL;
+    bool found = false;
     struct jzx__link *ring = super == NULL ? NULL : &super->children.ring;
     for (struct jzx__link *link = ring == NULL ? NULL : ring->next; link != ring && !found;
          link = link->next) {
@@ -129,6 +129,18 @@ jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const cha
 
 jzx_err jzx_supervisor_restart(jzx_loop *loop, jzx_actor_id supervisor, const char *name) {
     return ask_about(loop, supervisor, name, JZX__COMMAND_RESTART);
+}
+
+/* Whether there is such a supervisor, and it may have such a child. */
+static jzx_err may_add(struct jzx_loop *loop, jzx_actor_id supervisor, const jzx_child_spec *spec) {
+    struct jzx__visit visit;
+    jzx_err err = JZX_ERR_NO_SUCH_ACTOR;
+    lock(loop, &visit);
+    const struct jzx__super *super = jzx__super_find(loop, supervisor);
+    if (super != NULL)
+        err = jzx__spec_is_in_vain(&super->spec->opts, spec) ? JZX_ERR_INVALID_ARG : JZX_OK;
+    unlock(loop, &visit);
+    return err;
 }
 
 /* False without memory. */
@@ -177,11 +189,12 @@ jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor, const jzx_ch
     if (loop == NULL || spec == NULL || jzx__spec_wrong_child(spec, 0) != NULL ||
         !jzx__spec_has_places(spec, 1, loop->sched.worker_count))
         return JZX_ERR_INVALID_ARG;
-    if (!exists(loop, supervisor, NULL))
-        return JZX_ERR_NO_SUCH_ACTOR;
+    jzx_err err = may_add(loop, supervisor, spec);
+    if (err != JZX_OK)
+        return err;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = add(loop, me, supervisor, spec, reply_to);
+    err = add(loop, me, supervisor, spec, reply_to);
     jzx__visit_end(&visit);
     return err;
 }

@@ -67,6 +67,10 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
     return wrong;
 }
 
+bool jzx__spec_is_in_vain(const jzx_supervisor_opts *opts, const jzx_child_spec *child) {
+    return child->significant && opts->auto_shutdown == JZX_AUTO_SHUTDOWN_NEVER;
+}
+
 static bool are_equal(const char *a, const char *b) {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
@@ -111,6 +115,8 @@ static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth) {
         const char *wrong = jzx__spec_wrong_child(&opts->children[i], depth);
         if (wrong == NULL)
             wrong = doubled(opts, i);
+        if (wrong == NULL && jzx__spec_is_in_vain(opts, &opts->children[i]))
+            wrong = "significant";
         if (wrong != NULL)
             return wrong;
     }

@@ -21,6 +21,9 @@ struct jzx__spec {
 /* The first wrong field of a child, or NULL. */
 const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth);
 
+/* True if a child is significant, and its supervisor does not mind. */
+bool jzx__spec_is_in_vain(const jzx_supervisor_opts *opts, const jzx_child_spec *child);
+
 /* True if every place in a tree is one that a loop with so many workers has. */
 bool jzx__spec_has_places(const jzx_child_spec *children, size_t count, uint32_t workers);
 

@@ -202,7 +202,8 @@ static void drop_children(struct jzx__super *super, struct jzx__worker *me) {
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
         struct jzx__child *child = jzx__child_of(link);
         jzx__message_bury_all(super->loop, me, &child->mail, child->last_id, child->spec->name);
-        jzx__command_answer(super->loop, me, child->answer, super->id, child, JZX_ERR_LOOP_CLOSED);
+        jzx__command_answer(super->loop, me, child->answer, super->id, JZX_NOBODY,
+                            JZX_ERR_LOOP_CLOSED);
         child->answer = NULL;
         if (child->state == JZX_CHILD_STOPPING)
             (void)jzx__actor_request(super->loop, me, child->id, JZX__WANT_SHUTDOWN);

@@ -12,6 +12,8 @@
 #include "super/start.h"
 #include "timer/timer.h"
 
+#include "jzx/name.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -77,8 +79,11 @@ static void drop_mail(struct jzx__super_turn *turn, struct jzx__child *child) {
 
 static void answer(struct jzx__super_turn *turn, struct jzx__child *child, jzx_err err) {
     struct jzx__message *message = child->answer;
+    jzx_actor_id id = err == JZX_OK ? child->id : JZX_NOBODY;
     child->answer = NULL;
-    jzx__command_answer(turn->super->loop, turn->own.me, message, turn->super->id, child, err);
+    if (err == JZX_ERR_EXISTS) /* of its registered name */
+        (void)jzx_lookup(turn->super->loop, child->spec->registered, &id);
+    jzx__command_answer(turn->super->loop, turn->own.me, message, turn->super->id, id, err);
 }
 
 /* One that was added, and runs now. */
@@ -533,17 +538,19 @@ static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
     struct jzx__super *super = turn->super;
     const jzx_child_spec *spec = &command->spec->children[0];
     struct jzx__message *message = command->answer;
+    const struct jzx__child *other = spec->name == NULL ? NULL : child_named(super, spec->name);
     struct jzx__child *child = NULL;
     jzx_err err = JZX_OK;
     command->answer = NULL;
     if (super->closing)
         err = JZX_ERR_LOOP_CLOSED;
-    else if (spec->name != NULL && child_named(super, spec->name) != NULL)
+    else if (other != NULL)
         err = JZX_ERR_EXISTS;
     else if ((child = jzx__child_create(super, spec)) == NULL)
         err = JZX_ERR_NO_MEMORY;
     if (child == NULL) {
-        jzx__command_answer(super->loop, turn->own.me, message, super->id, NULL, err);
+        jzx__command_answer(super->loop, turn->own.me, message, super->id,
+                            err == JZX_ERR_EXISTS ? other->id : JZX_NOBODY, err);
         return;
     }
     child->own_spec = command->spec;

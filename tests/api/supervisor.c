@@ -157,7 +157,7 @@ JZX_TEST(adding_a_child_whose_name_is_taken_is_answered_and_no_failure, "D+name"
     assert_int_equal(jzx_supervisor_add(loop, root, &taken, asker), JZX_OK);
     step(loop);
     assert_int_equal(added.err, JZX_ERR_EXISTS);
-    assert_int_equal(added.child, JZX_NOBODY);
+    assert_int_equal(added.child, asker); /* that has the name */
     jzx_supervisor_info info = {.size = sizeof info};
     assert_int_equal(jzx_supervisor_info_get(loop, root, &info), JZX_OK);
     assert_int_equal(info.children, 0);

@@ -53,6 +53,7 @@ JZX_TEST(wrong_children_are_named_and_start_nothing, "X21", "C21", "C+sup") {
     WRONG("start_ms", TOY("x"), .start_ms = (uint32_t)INT32_MAX + 1);
     WRONG("start_ms", TOY("x"), .start_ms = JZX_NONE);
     WRONG("significant", TOY("x"), .significant = true);
+    WRONG("significant", TOY("x"), .significant = true, .mode = JZX_TRANSIENT); /* never acts */
     WRONG("mailbox_cap", TOY("x"), .mailbox_cap = JZX_MAILBOX_CAP_MAX + 1);
     WRONG("on_full", TOY("x"), .on_full = (jzx_on_full)9);
     WRONG("priority", TOY("x"), .priority = 5);

@@ -204,10 +204,11 @@ JZX_TEST(a_root_that_is_killed_or_fails_leaves_nobody, "C22", "D+sup") {
 
 static void auto_shutdown(jzx_auto_shutdown when, const char *script, const char *then,
                           bool is_over) {
-    static const jzx_child_spec specs[] = {
-        {TOY("a"), .mode = JZX_TRANSIENT, .significant = true},
+    bool significant = when != JZX_AUTO_SHUTDOWN_NEVER; /* refused otherwise */
+    const jzx_child_spec specs[] = {
+        {TOY("a"), .mode = JZX_TRANSIENT, .significant = significant},
         {TOY("b")},
-        {TOY("c"), .mode = JZX_TEMPORARY, .significant = true},
+        {TOY("c"), .mode = JZX_TEMPORARY, .significant = significant},
         {TOY("d"), .mode = JZX_TRANSIENT},
     };
     struct timing timing = nursery_open();
