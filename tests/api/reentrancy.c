@@ -268,8 +268,8 @@ JZX_TEST(an_observer_that_sends_does_not_break_the_order_of_others, "C+inv", "C1
 }
 
 struct events {
-    uint32_t fulls;
-    uint32_t letters;
+    uint64_t fulls;
+    uint64_t letters;
     bool started;
 };
 
