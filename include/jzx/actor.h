@@ -47,13 +47,13 @@ typedef enum jzx_stop_kind {
     JZX_STOP_KILL = 2           /* as after message, with reason JZX_EXIT_KILLED */
 } jzx_stop_kind;
 
-/* What a full mailbox does with one more message. */
+/* What a full mailbox does with one more message. With DROP_OLDEST, what other threads send may
+ * exceed the bound until the actor's next message: up to 3 x mailbox_cap wait in all. A message that
+ * another thread drops is released, and its destructor runs, on that thread. */
 typedef enum jzx_on_full {
-    JZX_FULL_REFUSE = 0, /* the send returns JZX_ERR_MAILBOX_FULL */
-    JZX_FULL_DROP_OLDEST =
-        1,                /* the oldest waiting message becomes a dead letter; what other threads
-                               * send may exceed the bound until the actor's next message */
-    JZX_FULL_DROP_NEW = 2 /* the new message becomes a dead letter */
+    JZX_FULL_REFUSE = 0,      /* the send returns JZX_ERR_MAILBOX_FULL */
+    JZX_FULL_DROP_OLDEST = 1, /* the oldest waiting message becomes a dead letter */
+    JZX_FULL_DROP_NEW = 2     /* the new message becomes a dead letter */
 } jzx_on_full;
 
 typedef enum jzx_actor_status {

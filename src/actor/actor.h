@@ -28,7 +28,7 @@ struct jzx_loop;
 /* Slow things that the turn must look at before each message. */
 #define JZX__CARE_START 0x01u       /* the init is due */
 #define JZX__CARE_ROOM 0x02u        /* somebody waits for room */
-#define JZX__CARE_DROP_OLDEST 0x04u /* the inbox may hold more than the bound */
+#define JZX__CARE_DROP_OLDEST 0x04u /* for life: the inbox may hold more than the bound */
 #define JZX__CARE_DRAIN 0x08u       /* ends when the private list is empty */
 #define JZX__CARE_ANNOUNCE 0x10u    /* the start event is due */
 #define JZX__CARE_WANT 0x20u        /* this thread has set a request bit */
@@ -80,6 +80,7 @@ struct jzx__cold {
     uint32_t stash_count;
     uint32_t stash_cap;
     struct jzx__node *deferred;     /* filed when its turn is taken back; newest first */
+    struct jzx__node *skipped;      /* with drop_oldest: see mailbox/B6 */
     uint64_t heard_ns;              /* when a message of a user was handled last, if it listens */
     uint32_t looks;                 /* nodes in the private list that are to be looked at */
     bool listens;                   /* somebody wants to know heard_ns */

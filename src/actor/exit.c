@@ -16,6 +16,7 @@
 #include "actor/part.h"
 
 #include "base/log.h"
+#include "sched/cut.h"
 
 #include <stdio.h>
 
@@ -32,7 +33,13 @@ void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t
     actor->task.status = JZX_ACTOR_STOPPING;
     actor->task.care |= JZX__CARE_DRAIN;
     bool entry_left; /* an entry under way finds the actor alive or its slot waiting: both fine */
-    jzx__mailbox_file(me, actor, jzx__task_close(&actor->task, &entry_left));
+    bool is_locked = (actor->task.care & JZX__CARE_DROP_OLDEST) != 0; /* cut/C1 */
+    if (is_locked)
+        jzx__task_lock(&actor->task);
+    struct jzx__node *nodes = jzx__task_close(&actor->task, &entry_left);
+    if (is_locked)
+        jzx__task_unlock(&actor->task, 0);
+    jzx__mailbox_file(me, actor, nodes);
 }
 
 /* Makes the id stale: sends and requests that come later do not find the actor. The mailbox is
@@ -351,8 +358,11 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     if (JZX_UNLIKELY(actor->task.care & JZX__CARE_ANNOUNCE))
         jzx__actor_announce(loop, actor);
     const struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (JZX_UNLIKELY(cold != NULL))
+    if (JZX_UNLIKELY(cold != NULL)) {
         FOR_PARTS(loop, cold, cancel, me, actor);
+        if (actor->task.care & JZX__CARE_DROP_OLDEST)
+            jzx__task_lock(&actor->task); /* cut/C1; make_stale ends it with the generation */
+    }
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
     uint32_t fulls = make_stale(me, actor, id);
     if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||

@@ -92,6 +92,9 @@ static inline bool jzx__lane_is_special(uint8_t lane) {
 
 /* Takes the node out of the list. */
 static inline void jzx__spot_remove(const struct jzx__spot *at) {
+    struct jzx__cold *cold = jzx__actor_cold(at->actor); /* a node of a lane is never without */
+    if (JZX_UNLIKELY(cold->skipped == at->node))
+        cold->skipped = at->before; /* mailbox/B6 */
     jzx__task_remove(&at->actor->task, at->before, at->node);
 }
 

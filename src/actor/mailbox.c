@@ -4,6 +4,7 @@
 
 #include "actor/announce.h"
 #include "sched/balance.h"
+#include "sched/cut.h"
 
 static jzx_actor_id id_of_node(const struct jzx__actor *actor, const struct jzx__node *node) {
     return jzx_make_id(node->generation, jzx_id_index(jzx__actor_id(actor)));
@@ -98,12 +99,16 @@ void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor,
 
 /* ---- taking in ---- */
 
-/* Takes the oldest message that counts out of the private list, which has one. */
-static struct jzx__message *remove_oldest(struct jzx__task *task) {
-    struct jzx__node *before = NULL;
-    struct jzx__node *node = task->head;
+/* Takes the oldest message that counts out of the private list, which has one (B6). */
+static struct jzx__message *remove_oldest(struct jzx__actor *actor) {
+    struct jzx__task *task = &actor->task;
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__node *before = cold->skipped;
+    struct jzx__node *node = before == NULL ? task->head : before->next;
     for (; node->weight == 0; node = node->next)
         before = node;
+    if ((task->care & JZX__CARE_KIND) == 0) /* a kind takes messages out by itself */
+        cold->skipped = before;
     jzx__task_remove(task, before, node);
     return jzx__message_of(node);
 }
@@ -111,7 +116,7 @@ static struct jzx__message *remove_oldest(struct jzx__task *task) {
 static void drop_oldest(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx_loop *loop = jzx__loop_of(me);
     jzx_actor_id id = jzx__actor_id(actor);
-    struct jzx__message *oldest = remove_oldest(&actor->task);
+    struct jzx__message *oldest = remove_oldest(actor);
     emit_full(loop, actor, id);
     jzx__message_bury(loop, me, oldest, id, jzx__actor_name(actor));
 }
@@ -201,12 +206,28 @@ void jzx__mailbox_file_deferred(struct jzx__worker *me, struct jzx__actor *actor
 }
 
 void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor) {
-    jzx__mailbox_file(me, actor, jzx__task_take(&actor->task));
+    while (!jzx__mailbox_try_take_in(me, actor))
+        sched_yield();
+}
+
+bool jzx__mailbox_try_take_in(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__task *task = &actor->task;
+    bool is_locked = (task->care & JZX__CARE_DROP_OLDEST) != 0;
+    if (is_locked &&
+        jzx__task_try_lock(task, jzx_id_generation(jzx__actor_id(actor))) != JZX__LOCK_GOT)
+        return false;
+    struct jzx__node *nodes = jzx__task_take(task);
+    if (is_locked)
+        jzx__task_unlock(task, 0);
+    jzx__mailbox_file(me, actor, nodes);
+    return true;
 }
 
 void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
                             struct jzx__node *last) {
     struct jzx__task *task = &actor->task;
+    if (task->care & JZX__CARE_DROP_OLDEST)
+        jzx__actor_cold(actor)->skipped = NULL; /* B6 */
     for (struct jzx__node *node = first; node != NULL; node = node->next) {
         task->pending += node->weight;
         if (jzx__lane_is_special(node->lane))
@@ -271,6 +292,10 @@ jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *act
             break;
         if (!counts)
             return queue_behind(me, actor, message);
+        if (task->care & JZX__CARE_DROP_OLDEST) {
+            jzx__mailbox_take_in(me, actor);
+            break;
+        }
         uint64_t left = task->holds ? 0 : JZX__INBOX_TOKEN;
         /* acquire: pairs with push, the nodes are visible. release: pairs with the next push that
          * finds no token. On the word that was read, so that the sum above is exact (B1) */
@@ -320,6 +345,40 @@ static JZX_COLD enum jzx__push_result push_kept(struct jzx_loop *loop, struct jz
     return result;
 }
 
+/* The limit of the inbox for other threads (B2, B4). */
+static uint32_t limit_of(struct jzx__actor *actor, jzx_on_full on_full) {
+    uint32_t cap = jzx__actor_cap(actor);
+    if (on_full != JZX_FULL_DROP_OLDEST)
+        return cap;
+    return cap <= JZX__INBOX_COUNT_MAX / 2 ? 2 * cap : (uint32_t)JZX__INBOX_COUNT_MAX;
+}
+
+/* Cuts the inbox of an actor that keeps the newest down to its bound (B4), or waits for a thread
+ * that does. False if the actor has ended. */
+static JZX_COLD bool make_room(struct jzx_loop *loop, struct jzx__worker *me,
+                               struct jzx__actor *actor, uint32_t generation) {
+    switch (jzx__task_try_lock(&actor->task, generation)) {
+    case JZX__LOCK_GONE: return false;
+    case JZX__LOCK_BUSY: sched_yield(); return true;
+    case JZX__LOCK_GOT: break;
+    }
+    uint32_t cap = jzx__actor_cap(actor);
+    uint32_t count;
+    struct jzx__node *node =
+        jzx__task_cut(&actor->task, cap < JZX__INBOX_COUNT_MAX ? cap : cap - 1, &count);
+    bool is_observed = count != 0 && jzx__observer_is_set(&loop->observer);
+    jzx__task_unlock(&actor->task, is_observed ? count : 0);
+    if (is_observed && jzx__task_nudge(&actor->task) == JZX__PUSH_OK_INJECT)
+        jzx__task_inject(&actor->task, me); /* the inbox may have been emptied meanwhile */
+    while (node != NULL) {
+        struct jzx__message *message = jzx__message_of(node);
+        node = node->next;
+        jzx__loop_count(loop, me, dead);
+        jzx__message_destroy(loop, me, message);
+    }
+    return true;
+}
+
 /* From a thread that does not own the actor (R2). Between a push that got the token and the inject
  * nothing may block, allocate or call out: the actor hears of no other push until then. */
 jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
@@ -329,16 +388,21 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
      */
     uint32_t policy = jzx__atomic_load_acquire(&actor->task.on_full);
     jzx_on_full on_full = (jzx_on_full)(policy & ~JZX__KEEPS_MAIL);
-    uint32_t limit = on_full == JZX_FULL_DROP_OLDEST ? (uint32_t)JZX__INBOX_COUNT_MAX
-                                                     : jzx__actor_cap(actor); /* B2, B4 */
     if (jzx__sched_is_stopped(&loop->sched) || !is_meant(actor, &message->node))
         return jzx__mailbox_gone(loop);
     bool is_request = message->node.lane == JZX__LANE_ROOM;
     if (me != NULL)
         add_hint(me, actor, message);
-    enum jzx__push_result result = JZX_UNLIKELY(policy & JZX__KEEPS_MAIL)
-                                       ? push_kept(loop, actor, &message->node, limit) /* B5 */
-                                       : jzx__task_push(&actor->task, &message->node, limit);
+    enum jzx__push_result result;
+    do {
+        uint32_t limit = limit_of(actor, on_full);
+        result = JZX_UNLIKELY(policy & JZX__KEEPS_MAIL)
+                     ? push_kept(loop, actor, &message->node, limit) /* B5 */
+                     : jzx__task_push(&actor->task, &message->node, limit);
+    } while (JZX_UNLIKELY(result == JZX__PUSH_FULL) && on_full == JZX_FULL_DROP_OLDEST &&
+             make_room(loop, me, actor, generation));
+    if (result == JZX__PUSH_FULL && on_full == JZX_FULL_DROP_OLDEST)
+        result = JZX__PUSH_CLOSED; /* it has ended */
     if (result == JZX__PUSH_CLOSED || result == JZX__PUSH_FULL)
         message->node.flags &= (uint8_t)~JZX__NODE_HINTED; /* it is in no inbox */
     switch (result) {

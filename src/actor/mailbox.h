@@ -5,11 +5,14 @@
  * B2  other threads push only while the inbox holds less than cap: together at most 2 x cap wait.
  * B3  the inbox is taken in when the private list is empty, or before an append that fits: whoever
  *     appends never passes an older message of the same sender.
- * B4  with drop_oldest the newest cap messages survive: pushes are not refused before
- *     JZX__INBOX_COUNT_MAX, and taking in trims to cap.
+ * B4  with drop_oldest the newest cap messages survive: taking in trims to cap, and a thread that
+ *     finds 2 x cap in the inbox cuts it down to cap first (cut.h). Together at most 3 x cap wait.
  * B5  what is accepted for an actor that keeps mail is in its own mailbox, never in that of the
  *     slot's next actor: other threads check the id and push under a lock (table.h). For any other
- *     actor that may happen to a sender that is held up, and the message is a dead letter. */
+ *     actor that may happen to a sender that is held up, and the message is a dead letter.
+ * B6  with drop_oldest, `skipped` in the cold record is NULL, or a node of the private list that
+ *     does not count, as none before it does. So the oldest message that counts is found without a
+ *     walk over what was passed before. */
 #ifndef JZX_ACTOR_MAILBOX_H
 #define JZX_ACTOR_MAILBOX_H
 
@@ -17,6 +20,16 @@
 
 /* Takes a non-empty inbox into the private list. Owner only. */
 void jzx__mailbox_take_in(struct jzx__worker *me, struct jzx__actor *actor);
+
+/* The same; false if that would have to wait for a thread that cuts the inbox (cut/C1). */
+bool jzx__mailbox_try_take_in(struct jzx__worker *me, struct jzx__actor *actor);
+
+/* With drop_oldest: the head of the private list is about to be handled (B6). Owner only. */
+static inline void jzx__mailbox_leave_head(struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (cold->skipped == actor->task.head)
+        cold->skipped = NULL;
+}
 
 /* Files nodes (oldest first) that came out of the inbox: stale ones are buried, others go where
  * their lane says, the rest is appended and trimmed. Owner only. */

@@ -35,7 +35,7 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
 
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
-           opts->stash_cap != 0 || opts->account;
+           opts->stash_cap != 0 || opts->account || opts->on_full == JZX_FULL_DROP_OLDEST;
 }
 
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {

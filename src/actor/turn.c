@@ -216,7 +216,7 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
     jzx__actor_announce(turn->ctx.loop, actor);
     if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
         jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
-        jzx__mailbox_take_in(me, actor);
+        jzx__mailbox_try_take_in(me, actor); /* or at the next look */
     if (actor->task.care & JZX__CARE_ROOM)
         jzx__mailbox_tell_waiters(me, actor, false);
     for (uint64_t mask = JZX__ATTENTION_MASK;;) {
@@ -245,6 +245,8 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
         jzx__actor_end(me, actor, finishes ? JZX_EXIT_SHUTDOWN : JZX_EXIT_NORMAL, NULL);
         return JZX__FATE_OVER;
     }
+    if (actor->task.care & JZX__CARE_DROP_OLDEST)
+        jzx__mailbox_leave_head(actor);
     if (actor->task.care & JZX__CARE_KIND)
         return turn->ctx.loop->kinds[jzx__actor_cold(actor)->kind]->turn(me, turn);
     return JZX__FATE_GOES_ON;
@@ -262,8 +264,8 @@ static inline bool is_quiet(struct jzx__task *task) {
     return task->head == NULL && task->care == 0 && jzx__task_inbox(task) == 0;
 }
 
-/* The inbox has something. False if the actor follows its sender to another worker instead of
- * taking it in. */
+/* The inbox has something. False if the turn is over instead: the actor follows its sender to
+ * another worker, or has to wait for a thread that cuts the inbox. */
 static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, uint64_t word) {
     if (me->balance.follow_to != NULL) {
         const struct jzx__message *newest = jzx__message_of(jzx__inbox_list(word));
@@ -274,8 +276,10 @@ static JZX_COLD bool take_in(struct jzx__worker *me, struct jzx__actor *actor, u
         if (jzx__balance_follow(me, &actor->task, owner))
             return false;
     }
-    jzx__mailbox_take_in(me, actor);
-    return true;
+    if (jzx__mailbox_try_take_in(me, actor))
+        return true;
+    jzx__worker_requeue_any(me, &actor->task);
+    return false;
 }
 
 /* One turn of a task, as jzx__worker_pass wants it; ctx is the turn of the pass. Somebody may take

@@ -3,6 +3,10 @@
  * tasks, ending them, sleeping, and the checks. */
 #include "rig.h"
 
+#include <sched.h>
+#define sched_yield() model_yield()
+#include "sched/cut.h"
+
 struct rig rig;
 
 static uintptr_t word_of(const struct rig_worker *worker) {
@@ -59,7 +63,7 @@ static void open_slot(struct rig_task *task, struct rig_worker *owner) {
     task->task.place = JZX__IDLE;
     task->task.rest = JZX__IDLE;
     task->task.holds = false;
-    jzx__atomic_store_relaxed(&task->task.state, (uint64_t)0);
+    jzx__atomic_store_relaxed(&task->task.state, jzx__state_make(generation_of(task)));
     if (!JZX__MUTANT(slot_opened_before_owner))
         jzx__atomic_store_relaxed(&task->task.owner, word_of(owner));
     jzx__atomic_store_release(&task->task.inbox, (uint64_t)0);
@@ -123,6 +127,16 @@ static void file(struct rig_task *task, struct jzx__node *nodes) {
     }
 }
 
+static struct jzx__node *take(struct rig_task *task) {
+    bool is_locked = task->keeps_newest && !JZX__MUTANT(taken_without_lock);
+    if (is_locked)
+        jzx__task_lock(&task->task);
+    struct jzx__node *nodes = jzx__task_take(&task->task);
+    if (is_locked)
+        jzx__task_unlock(&task->task, 0);
+    return nodes;
+}
+
 /* On the owner's thread (R1), as src/actor/mailbox.c does it. */
 static bool deliver(struct rig_worker *me, struct rig_task *task, struct rig_message *message) {
     jzx__touch(&task->task);
@@ -134,6 +148,10 @@ static bool deliver(struct rig_worker *me, struct rig_task *task, struct rig_mes
             return false;
         if (jzx__inbox_list(word) == NULL)
             break;
+        if (task->keeps_newest) {
+            file(task, take(task));
+            break;
+        }
         uint64_t left = task->task.holds ? 0 : JZX__INBOX_TOKEN;
         if (jzx__atomic_cas_acq_rel(&task->task.inbox, &word, left)) {
             task->task.holds = false;
@@ -147,11 +165,41 @@ static bool deliver(struct rig_worker *me, struct rig_task *task, struct rig_mes
     return true;
 }
 
+/* As src/actor/mailbox.c does it. */
+static bool make_room(struct rig_task *task, uint32_t generation) {
+    switch (jzx__task_try_lock(&task->task, generation)) {
+    case JZX__LOCK_GONE: return false;
+    case JZX__LOCK_BUSY: model_yield(); return true;
+    case JZX__LOCK_GOT: break;
+    }
+    uint32_t count;
+    struct jzx__node *dropped = jzx__task_cut(&task->task, RIG_NEWEST, &count);
+    jzx__task_unlock(&task->task, 0);
+    while (dropped != NULL) {
+        struct rig_message *message = message_of(dropped);
+        dropped = dropped->next;
+        bury(message);
+        count--;
+    }
+    MODEL_ASSERT(count == 0);
+    return true;
+}
+
+static enum jzx__push_result push(struct rig_task *task, struct rig_message *message) {
+    uint32_t limit = task->keeps_newest ? 2 * RIG_NEWEST : RIG_CAP;
+    enum jzx__push_result result;
+    do {
+        result = jzx__task_push(&task->task, &message->node, limit);
+    } while (result == JZX__PUSH_FULL && task->keeps_newest &&
+             make_room(task, message->node.generation));
+    return result;
+}
+
 static bool deliver_remote(struct rig_task *task, struct rig_message *message) {
     uintptr_t early = 0;
     if (JZX__MUTANT(owner_read_before_push))
         early = jzx__atomic_load_relaxed(&task->task.owner);
-    enum jzx__push_result result = jzx__task_push(&task->task, &message->node, RIG_CAP);
+    enum jzx__push_result result = push(task, message);
     if (result == JZX__PUSH_OK_INJECT && early != 0)
         inject_at(task, early);
     else if (result == JZX__PUSH_OK_INJECT)
@@ -237,10 +285,11 @@ static bool handle(struct rig_worker *me, struct rig_task *task, struct rig_mess
 
 /* What a turn looks at before each message, and before it goes idle (I8). */
 static void attend(struct rig_task *task) {
-    if (jzx__atomic_load_acquire(&task->task.state) == 0)
+    if ((jzx__atomic_load_acquire(&task->task.state) & JZX__CONTROL_BITS) == 0)
         return;
     uint64_t state = jzx__atomic_load_relaxed(&task->task.state);
-    while (!jzx__atomic_cas_acq_rel(&task->task.state, &state, (uint64_t)0))
+    while (
+        !jzx__atomic_cas_acq_rel(&task->task.state, &state, state & ~(uint64_t)JZX__CONTROL_BITS))
         continue;
     task->requests++;
 }
@@ -259,7 +308,7 @@ void rig_turn(struct rig_worker *me, struct rig_task *task) {
         }
         uint64_t word = jzx__task_inbox(&task->task);
         if (jzx__inbox_list(word) != NULL)
-            file(task, jzx__task_take(&task->task));
+            file(task, take(task));
         else if (jzx__task_go_idle(&task->task, word))
             return;
     }
@@ -319,8 +368,11 @@ static void bury_list(struct jzx__node *nodes) {
 
 void rig_end(struct rig_worker *me, struct rig_task *task) {
     bool entry_left;
+    if (task->keeps_newest && !JZX__MUTANT(closed_without_lock))
+        jzx__task_lock(&task->task);
     struct jzx__node *inbox = jzx__task_close(&task->task, &entry_left);
     jzx__atomic_store_release(&task->task.id, (uint64_t)generation_of(task) + 1);
+    jzx__atomic_store_release(&task->task.state, jzx__state_make(generation_of(task)));
     jzx__atomic_store_release(&task->task.owner, word_of(me) | JZX__OWNER_FLAGS);
     bury_list(jzx__task_clear(&task->task));
     bury_list(inbox);

@@ -23,6 +23,7 @@
 #define RIG_MESSAGES_MAX 6
 #define RIG_READY_MAX 4
 #define RIG_CAP 4u
+#define RIG_NEWEST 1u /* the bound of a task that keeps the newest; its inbox has twice that */
 
 /* What a task does with a message, beside noting it. */
 enum rig_action {
@@ -47,6 +48,7 @@ struct rig_task {
     unsigned seen[MODEL_THREADS_MAX]; /* the last number handled, per sender */
     unsigned handled;
     unsigned requests; /* that it has seen in its state word */
+    bool keeps_newest; /* RIG_NEWEST of its messages: others are dropped (cut.h) */
 };
 
 struct rig_worker {

@@ -17,6 +17,11 @@ static void set_up_one(void) {
     rig_set_up_task(1, 0);
 }
 
+static void set_up_newest(void) {
+    set_up_one();
+    task_a->keeps_newest = true;
+}
+
 static void set_up_two_workers(void) {
     set_up_one();
     rig_set_up_worker(1);
@@ -101,7 +106,8 @@ static void check_all_handled(void) {
 
 static void check_requests(void) {
     rig_check();
-    MODEL_ASSERT(jzx__atomic_load_relaxed(&task_a->task.state) == 0); /* I8: it was seen */
+    /* I8: it was seen */
+    MODEL_ASSERT((jzx__atomic_load_relaxed(&task_a->task.state) & JZX__ATTENTION_MASK) == 0);
     model_outcome(task_a->requests);
 }
 
@@ -121,6 +127,20 @@ static void check_reuse(void) {
     rig_check();
     MODEL_ASSERT(rig.freed == 1 && rig.spawned <= 1);
     report(rig.spawned != 0, rig.refused != 0, rig.dead != 0);
+}
+
+/* Nothing is refused, and the newest is never dropped. How many were? */
+static void check_newest(void) {
+    rig_check();
+    MODEL_ASSERT(rig.refused == 0);
+    MODEL_ASSERT((jzx__atomic_load_relaxed(&task_a->task.state) & JZX__LOCKED) == 0);
+    for (unsigned i = 0; i < rig.message_count; i++) {
+        const struct rig_message *message = &rig.messages[i];
+        bool is_last = message->number == rig.numbers[message->from][0];
+        /* the last of a single sender is the newest of all */
+        MODEL_ASSERT(!is_last || message->handled == 1 || rig.numbers[2][0] < rig.message_count);
+    }
+    model_outcome(rig.dead);
 }
 
 /* Some were refused, or none. */
@@ -211,6 +231,29 @@ const struct model_scenario model_task[] = {
      .threads = {stop_own_and_serve, respawn_and_serve, send_one},
      .check = check_reuse,
      .outcomes = O(0) | O(1) | O(2) | O(3) | O(4) | O(5),
+     RIG},
+    {.name = "task_keeps_newest",
+     .about = "cut/C1, C2: a sender cuts the inbox while the owner takes it",
+     .setup = set_up_newest,
+     .threads = {serve_0, send_three},
+     .check = check_newest,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 2, .stale = 2},
+     RIG},
+    {.name = "task_keeps_newest_of_two",
+     .about = "cut/C1, C2: a sender cuts while another pushes, or cuts",
+     .setup = set_up_newest,
+     .threads = {serve_0, send_two, send_two},
+     .check = check_newest,
+     .outcomes = O(0) | O(1) | O(2),
+     .bounds = {.preemptions = 1, .stale = 1},
+     RIG},
+    {.name = "task_ends_while_cut",
+     .about = "cut/C1: the end against a sender that cuts",
+     .setup = set_up_newest,
+     .threads = {stop_own_and_serve, send_three},
+     .check = check_death,
+     .bounds = {.preemptions = 2, .stale = 2},
      RIG},
     {.name = "task_forwards",
      .about = "8: a task sends to another of the same worker while others send to it",
