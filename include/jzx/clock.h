@@ -8,7 +8,8 @@
  *     jzx_clock_advance(clock, JZX_SECOND(3600));
  *     jzx_loop_step(loop, JZX_NEVER);
  *
- * Any thread may call these functions. */
+ * While it stands still the actors of a loop share it as fairly as ever: each message counts for
+ * 100 ns then where the order of turns depends on time. Any thread may call these functions. */
 #ifndef JZX_CLOCK_H
 #define JZX_CLOCK_H
 

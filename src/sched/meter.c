@@ -7,6 +7,7 @@
 
 void jzx__meter_init(struct jzx__meter *meter) {
     meter->tick_every = 1;
+    meter->tick_msgs = 1;
     /* relaxed: not shared yet */
     jzx__atomic_store_relaxed(&meter->tick_left, 1u);
 }
@@ -17,6 +18,7 @@ void jzx__meter_measure_next(struct jzx__worker *me) {
     /* relaxed, both: see the fields */
     jzx__atomic_store_relaxed(&me->tick_at_ns, jzx__clock_now(&me->sched->clock));
     jzx__atomic_store_relaxed(&me->meter.tick_left, 1u);
+    me->meter.tick_msgs = 1;
     me->meter.probe_left += me->meter.probe_left == 0;
     me->meter.is_measured = true; /* not a sample of the others */
 }
@@ -24,6 +26,15 @@ void jzx__meter_measure_next(struct jzx__worker *me) {
 void jzx__meter_measure_turn(struct jzx__worker *me) {
     jzx__meter_measure_next(me);
     me->meter.tick_ramp = 1;
+}
+
+/* The worked time since the last tick. */
+static uint64_t count_work(struct jzx__worker *me, uint64_t elapsed_ns) {
+    uint64_t least = me->sched->clock.is_real ? 0 : me->meter.tick_msgs * (uint64_t)JZX__COUNTED_NS;
+    if (elapsed_ns >= least)
+        return elapsed_ns;
+    me->meter.counted_ns += least - elapsed_ns;
+    return least;
 }
 
 static void probe(struct jzx__worker *me, uint32_t messages) {
@@ -75,7 +86,8 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
     if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
         return; /* it has a queue of its own */
     if (heavy)
-        me->order.heavy_after_ns = now + share_after_heavy(now - me->meter.turn_began_ns);
+        me->order.heavy_after_ns =
+            now + me->meter.counted_ns + share_after_heavy(now - me->meter.turn_began_ns);
     jzx__task_set_rest(task, heavy ? JZX__ASIDE : JZX__IDLE);
 }
 
@@ -104,8 +116,8 @@ static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
 
 /* What a tick does about every JZX__TICK_NS, however often it comes. */
 static void decide(struct jzx__worker *me, uint64_t now) {
-    uint64_t elapsed = now - me->meter.decided_at_ns;
-    me->meter.decided_at_ns = now;
+    uint64_t elapsed = now + me->meter.counted_ns - me->meter.decided_at_ns;
+    me->meter.decided_at_ns += elapsed;
     me->meter.pass_ns += elapsed;
     if (pass_is_over(me, now)) {
         jzx__worker_end_turn(me); /* W4: it may have a hundred long messages before it */
@@ -145,13 +157,14 @@ void jzx__meter_tick(struct jzx__worker *me) {
     if (single && task != NULL && me->sched->worker_count > 1)
         weigh(me, task, now, elapsed);
     /* Few messages say little about the number between ticks. */
+    uint64_t worked = count_work(me, elapsed);
     if (!measured && me->meter.tick_ramp == 0)
-        adapt_tick(me, elapsed);
+        adapt_tick(me, worked);
     me->meter.is_measured = me->meter.probe_left != 0 || jzx__task_is_heavy(task);
+    me->meter.tick_msgs = me->meter.is_measured ? 1u : messages_to_tick(me);
     /* relaxed: see the field */
-    jzx__atomic_store_relaxed(&me->meter.tick_left,
-                              me->meter.is_measured ? 1u : messages_to_tick(me));
-    if (!measured || now - me->meter.decided_at_ns >= JZX__TICK_NS)
+    jzx__atomic_store_relaxed(&me->meter.tick_left, me->meter.tick_msgs);
+    if (!measured || now + me->meter.counted_ns - me->meter.decided_at_ns >= JZX__TICK_NS)
         decide(me, now);
     me->meter.crossed_in_tick = 0;
     me->meter.wakes_in_tick = 0;

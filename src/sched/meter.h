@@ -2,7 +2,13 @@
 /* The meter: how a worker measures time without looking at the clock for every message. A **tick**
  * comes after so many messages that it is about every JZX__TICK_NS. It looks at the clock, weighs
  * the messages since the last one, and makes all decisions: the rules of sched/order.h that need
- * time, and the balance between workers. */
+ * time, and the balance between workers.
+ *
+ * A manual clock may stand still while messages are handled, and the rules must hold all the same.
+ * So a tick adds to its time what the messages since the last one take at least and that clock does
+ * not show, JZX__COUNTED_NS each: the **worked** time, by which tasks are ordered. It depends on
+ * nothing but the messages, so that a simulation has the same order each time. On the system's
+ * clock both times are one. */
 #ifndef JZX_SCHED_METER_H
 #define JZX_SCHED_METER_H
 
@@ -16,6 +22,7 @@ struct jzx__worker;
 
 #define JZX__TICK_NS 10000u
 #define JZX__TICK_MSGS_MAX 1024u
+#define JZX__COUNTED_NS 100u  /* what a message takes at least, by a clock that may stand still */
 #define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
 #define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
 #define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
@@ -35,7 +42,10 @@ struct jzx__meter {
     uint32_t crossed_in_tick; /* sends to other workers since the last tick */
     uint32_t wakes_in_tick;   /* workers woken since then */
     bool is_measured;         /* the next tick comes one message after the last */
-    uint64_t decided_at_ns;   /* last tick that looked at the queues and at other workers */
+    uint32_t tick_msgs;       /* messages that the next tick stands for */
+    uint64_t counted_ns;      /* what the worked time is ahead of the clock; 0 on the system's */
+    uint64_t decided_at_ns;   /* last tick that looked at the queues and at other workers; worked
+                               * time */
     uint64_t pass_ns;         /* how long the pass has run, as far as ticks know */
     uint64_t turn_asked_ns;   /* when jzx_turn_spent was asked first in this turn */
     uint64_t turn_began_ns;   /* as far as its ticks know */

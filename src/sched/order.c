@@ -12,8 +12,10 @@ static struct jzx__worker *worker_of(struct jzx__order *order) {
     return JZX_CONTAINER_OF(order, struct jzx__worker, order);
 }
 
+/* Worked time (meter.h). */
 static uint64_t last_tick(struct jzx__order *order) {
-    return jzx__worker_last_tick(worker_of(order));
+    const struct jzx__worker *me = worker_of(order);
+    return jzx__worker_last_tick(me) + me->meter.counted_ns;
 }
 
 void jzx__order_init(struct jzx__order *order) {

@@ -10,7 +10,8 @@
  * Tasks whose messages take long are **heavy** and wait apart.
  *
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
- * looks at the clock and makes all decisions:
+ * looks at the clock and makes all decisions (time is the worked time of meter.h, which goes on
+ * with the messages if a manual clock stands still):
  *   W1  while others wait, a run of turns from the next-slot, with the one from a queue that begins
  *       it, has at most JZX__NEXT_RUN_MAX of them, and none after its second whole tick (the
  *       second: ticks come at regular numbers of messages, and the first one could cut short the

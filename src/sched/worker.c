@@ -149,6 +149,8 @@ bool jzx__worker_turn_spent(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     if (!(me->budget.flags & JZX__TURN_ASKED))
         me->meter.turn_asked_ns = now;
+    else if (!me->sched->clock.is_real)
+        me->meter.turn_asked_ns -= JZX__COUNTED_NS; /* the clock may stand still (meter.h) */
     me->budget.flags |= JZX__TURN_ASKED;
     return (me->budget.flags & JZX__TURN_OVER) != 0 ||
            now - me->meter.turn_asked_ns >= JZX__TURN_NS;
@@ -158,6 +160,6 @@ void jzx__worker_resume(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
-    me->meter.decided_at_ns = now;
+    me->meter.decided_at_ns = now + me->meter.counted_ns;
     jzx__balance_resume(me, now);
 }

@@ -190,3 +190,125 @@ JZX_TEST(a_turn_is_not_spent_while_nobody_waits) {
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     fixture_destroy(loop);
 }
+
+/* ---- a manual clock that stands still ---- */
+
+/* So many turns are enough for a wait that takes 5 ms where messages take JZX__COUNTED_NS of
+ * meter.h; most waits are far shorter. */
+#define TURNS_MAX 200000u
+
+static jzx_loop *still_loop(jzx_clock **clock) {
+    *clock = jzx_clock_manual(0);
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .clock = *clock));
+    assert_non_null(loop);
+    return loop;
+}
+
+/* One turn a step, until *count is not 0. Returns how many it took. */
+static uint32_t turns_until(jzx_loop *loop, const uint32_t *count) {
+    uint32_t taken = 0;
+    while (taken < TURNS_MAX && *count == 0) {
+        JZX_EXPECT_EQ(jzx_loop_step(loop, 0), JZX_OK);
+        taken++;
+    }
+    JZX_EXPECT_EQ(*count, 1);
+    return taken;
+}
+
+static uint32_t starts;
+
+static jzx_err start_once(jzx_context *ctx) {
+    (void)ctx;
+    return starts++ == 0 ? JZX_OK : JZX_ERR_UNKNOWN;
+}
+
+static jzx_behavior_result crash(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    (void)msg;
+    return JZX_BEHAVIOR_FAIL;
+}
+
+static uint32_t turns_beside_a_crash_loop(void) {
+    jzx_clock *clock;
+    jzx_loop *loop = still_loop(&clock);
+    struct recorder log = {0};
+    const jzx_child_spec children[] = {{.name = "crashes", .behavior = crash, .init = start_once}};
+    jzx_actor_id super = JZX_NOBODY;
+    jzx_actor_id child = JZX_NOBODY;
+    starts = 0;
+    jzx_actor_id sibling = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+    assert_int_equal(
+        jzx_spawn_supervisor(
+            loop, &JZX_SUPERVISOR_OPTS(.intensity = JZX_UNLIMITED, JZX_CHILDREN(children)), &super),
+        JZX_OK);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_supervisor_child(loop, super, "crashes", &child), JZX_OK);
+    fixture_send(loop, child, 1);
+    for (uint32_t i = 0; i < 100; i++)
+        JZX_EXPECT_EQ(jzx_loop_step(loop, 0), JZX_OK);
+    JZX_EXPECT(starts > 10);
+    fixture_send(loop, sibling, 1);
+    uint32_t taken = turns_until(loop, &log.count);
+    JZX_EXPECT_EQ(jzx_loop_destroy(loop), JZX_OK); /* in the middle of a restart */
+    jzx_clock_free(clock);
+    return taken;
+}
+
+JZX_TEST(a_crash_loop_starves_nobody_though_the_clock_stands_still) {
+    uint32_t taken = turns_beside_a_crash_loop();
+    JZX_EXPECT(taken < 2000);
+    JZX_EXPECT_EQ(turns_beside_a_crash_loop(), taken); /* a simulation has one order */
+}
+
+/* Two that never rest: one of low priority waits until it is overdue. */
+static uint32_t turns_of_low(void) {
+    jzx_clock *clock;
+    jzx_loop *loop = still_loop(&clock);
+    struct player players[2];
+    struct recorder log = {0};
+    jzx_actor_id ids[2];
+    uint64_t total = 0;
+    for (int i = 0; i < 2; i++) {
+        players[i] = (struct player){.total = &total, .limit = UINT64_MAX};
+        ids[i] = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = play, .state = &players[i]));
+    }
+    players[0].peer = ids[1];
+    players[1].peer = ids[0];
+    fixture_send(loop, ids[0], 1);
+    jzx_actor_id low = fixture_spawn(
+        loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log, .priority = JZX_PRIORITY_LOW));
+    fixture_send(loop, low, 1);
+    uint32_t taken = turns_until(loop, &log.count);
+    fixture_destroy(loop);
+    jzx_clock_free(clock);
+    return taken;
+}
+
+JZX_TEST(low_priority_has_its_turn_though_the_clock_stands_still) {
+    JZX_EXPECT_EQ(turns_of_low(), turns_of_low());
+}
+
+static uint32_t asks;
+
+static jzx_behavior_result ask_until_spent(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    while (asks < TURNS_MAX && !jzx_turn_spent(ctx))
+        asks++;
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(a_turn_is_spent_though_the_clock_stands_still) {
+    jzx_clock *clock;
+    jzx_loop *loop = still_loop(&clock);
+    struct recorder log = {0};
+    jzx_actor_id ids[] = {fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ask_until_spent)),
+                          fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log))};
+    for (size_t i = 0; i < 2; i++)
+        fixture_send(loop, ids[i], 1);
+    asks = 0;
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT(asks > 0 && asks < TURNS_MAX);
+    JZX_EXPECT_EQ(log.count, 1);
+    fixture_destroy(loop);
+    jzx_clock_free(clock);
+}

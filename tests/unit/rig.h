@@ -123,6 +123,7 @@ static inline void rig_open_with(uint32_t workers) {
     memset(&rig, 0, sizeof rig);
     JZX_EXPECT(jzx__sched_init(&rig.sched, &config, &ops));
     jzx__clock_init_manual(&rig.sched.clock, 1000000);
+    rig.sched.clock.is_real = true; /* it stands for the system's: nothing but it counts */
     for (uint32_t i = 0; i < RIG_TASK_COUNT; i++) {
         rig.tasks[i].entry = rig_do_nothing; /* alive */
         rig.tasks[i].rank = JZX__NORMAL;

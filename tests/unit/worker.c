@@ -506,6 +506,21 @@ JZX_TEST(however_long_a_message_each_is_a_tick_and_short_ones_are_not_for_long) 
     rig_close();
 }
 
+JZX_TEST(ticks_of_a_clock_that_stands_still_count_messages) {
+    rig_open();
+    rig.sched.clock.is_real = false;
+    ticks_of(3000, 0);
+    uint64_t tick_ns = rig_worker()->meter.tick_every * (uint64_t)JZX__COUNTED_NS;
+    JZX_EXPECT(tick_ns >= JZX__TICK_NS / 2 && tick_ns <= JZX__TICK_NS);
+    JZX_EXPECT(rig_worker()->meter.counted_ns <= 3000 * JZX__COUNTED_NS);
+    JZX_EXPECT(rig_worker()->meter.counted_ns + tick_ns > 3000 * JZX__COUNTED_NS);
+    ticks_of(1000, JZX__COUNTED_NS); /* it moves: nothing is added */
+    uint64_t counted_ns = rig_worker()->meter.counted_ns;
+    ticks_of(1000, JZX__COUNTED_NS);
+    JZX_EXPECT_EQ(rig_worker()->meter.counted_ns, counted_ns);
+    rig_close();
+}
+
 static bool spent[4];
 
 static void ask_whether_it_is_spent(struct jzx__task *task) {
