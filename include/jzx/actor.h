@@ -155,6 +155,12 @@ JZX_BEGIN_C
 JZX_API void jzx_spawn_opts_init(jzx_spawn_opts *opts);
 
 /* Makes an actor; *id (may be NULL) is valid at once, also for sends. Any thread.
+ * Of the actors of a worker that never ran the newest has its first turn first, and about every
+ * 80 us the oldest: an init may not rely on that of an actor which was spawned before it. (The
+ * children of a supervisor start in their order.)
+ * The slot of an actor that has ended, the index in its id, is used again: on the same worker the
+ * one that was freed last first, each time with the next generation. So a stale id reaches nobody,
+ * and an index says nothing of age.
  * JZX_ERR_INVALID_ARG (NULL loop, options or behaviour, a value out of range),
  * JZX_ERR_LOOP_CLOSED, JZX_ERR_MAX_ACTORS, JZX_ERR_NO_MEMORY; *id is untouched then. */
 JZX_API jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id);

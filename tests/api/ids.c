@@ -125,3 +125,22 @@ JZX_TEST(an_idle_bound_of_millions_costs_no_memory, "C2", "X21") {
     assert_int_equal(fixture_bytes(), bytes_small);
     fixture_destroy(large);
 }
+
+JZX_TEST(the_slot_that_was_freed_last_is_used_first) {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.max_actors = 8)); /* no slot is set aside */
+    struct recorder log = {0};
+    jzx_actor_id ids[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        ids[i] = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+        assert_int_equal(jzx_id_index(ids[i]), i);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(jzx_actor_stop(loop, ids[i], JZX_STOP_AFTER_MESSAGE), JZX_OK);
+        assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    }
+    for (uint32_t i = 3; i-- > 0;) {
+        jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
+        assert_int_equal(id, jzx_make_id(jzx_id_generation(ids[i]) + 1, i));
+    }
+    fixture_destroy(loop);
+}

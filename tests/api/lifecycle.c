@@ -345,3 +345,44 @@ JZX_TEST(cleanup_may_send_and_spawn, "C27") {
     assert_int_equal(log.count, 1);
     fixture_destroy(loop);
 }
+
+/* ---- the order of first turns ---- */
+
+static uint32_t begun[8];
+static uint32_t begun_count;
+
+static jzx_err note_begin(jzx_context *ctx) {
+    begun[begun_count++] = *(const uint32_t *)ctx->state;
+    return JZX_OK;
+}
+
+static uint32_t numbers[] = {0, 1, 2, 3};
+
+static jzx_behavior_result spawn_four(jzx_context *ctx, const jzx_message *msg) {
+    struct recorder *log = ctx->state;
+    (void)msg;
+    for (uint32_t i = 0; i < 4; i++)
+        JZX_EXPECT_EQ(
+            jzx_spawn(ctx->loop,
+                      &JZX_SPAWN_OPTS(.behavior = record, .init = note_begin, .state = &numbers[i]),
+                      NULL),
+            JZX_OK);
+    log->count++;
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(of_actors_that_never_ran_the_newest_begins_first) {
+    jzx_clock *clock = jzx_clock_manual(0); /* with time the oldest has its turn, too */
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.clock = clock));
+    struct recorder log = {0};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = spawn_four, .state = &log));
+    fixture_send(loop, id, 1);
+    begun_count = 0;
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(begun_count, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(begun[i], 3 - i);
+    fixture_destroy(loop);
+    assert_int_equal(jzx_clock_free(clock), JZX_OK);
+}

@@ -427,3 +427,69 @@ JZX_TEST(a_killed_supervisor_leaves_the_names_of_its_children_to_its_successor, 
     JZX_EXPECT(found != before && !lives(&timing, before));
     nursery_close(&timing, root);
 }
+
+/* ---- what overlaps ---- */
+
+static uint32_t overlaps; /* inits of a leaf while another incarnation of it lives */
+static uint32_t leaves;   /* that live */
+static uint32_t most;     /* at the same time */
+
+static jzx_err count_leaf(jzx_context *ctx) {
+    (void)ctx;
+    overlaps += leaves != 0;
+    most = ++leaves > most ? leaves : most;
+    return JZX_OK;
+}
+
+static void uncount_leaf(jzx_context *ctx, jzx_exit_reason reason) {
+    (void)ctx;
+    JZX_EXPECT_EQ(reason, JZX_EXIT_SHUTDOWN);
+    leaves--;
+}
+
+/* The leaf of a supervisor that ends has 20 messages to handle, one a turn. */
+static void end_lower(jzx_err (*end)(jzx_loop *loop, jzx_actor_id id), uint32_t expected_overlaps) {
+    const jzx_child_spec below[] = {{.name = "leaf",
+                                     .registered = "leaf",
+                                     .behavior = toy,
+                                     .init = count_leaf,
+                                     .cleanup = uncount_leaf}};
+    const jzx_supervisor_opts lower = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(below));
+    const jzx_child_spec specs[] = {{.name = "lower", .supervisor = &lower}};
+    struct timing timing = nursery_open_with(&JZX_CONFIG(.max_msgs_per_actor = 1));
+    overlaps = leaves = most = 0;
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+    jzx_actor_id before = child_of(&timing, child_of(&timing, root, "lower"), "leaf");
+    for (uint32_t i = 0; i < 20; i++)
+        fixture_send(timing.loop, before, TOY_NOTHING);
+    JZX_EXPECT_EQ(end(timing.loop, child_of(&timing, root, "lower")), JZX_OK);
+    while (overlaps == 0 && lives(&timing, before))
+        JZX_EXPECT_EQ(one_turn(&timing), JZX_OK);
+    JZX_EXPECT_EQ(overlaps, expected_overlaps);
+    if (overlaps != 0) { /* both live, and the name leads to the new one */
+        jzx_actor_id found = JZX_NOBODY;
+        JZX_EXPECT(lives(&timing, before));
+        JZX_EXPECT_EQ(jzx_lookup(timing.loop, "leaf", &found), JZX_OK);
+        JZX_EXPECT(found != before);
+        JZX_EXPECT_EQ(jzx_send(timing.loop, before, JZX_NOBODY, NULL, 0, TOY_NOTHING), JZX_OK);
+    }
+    timing_step(&timing);
+    JZX_EXPECT_EQ(leaves, 1);
+    JZX_EXPECT_EQ(most, 1 + expected_overlaps);
+    JZX_EXPECT(!lives(&timing, before));
+    nursery_close(&timing, root);
+}
+
+static jzx_err kill_it(jzx_loop *loop, jzx_actor_id id) {
+    return jzx_actor_stop(loop, id, JZX_STOP_KILL);
+}
+
+static jzx_err stop_it(jzx_loop *loop, jzx_actor_id id) {
+    return jzx_actor_stop(loop, id, JZX_STOP_AFTER_MESSAGE);
+}
+
+JZX_TEST(incarnations_overlap_only_below_a_supervisor_that_was_killed) {
+    end_lower(kill_it, 1);
+    end_lower(stop_it, 0);
+    end_lower(jzx_actor_fail, 0);
+}
