@@ -58,6 +58,7 @@ static jzx_behavior_result plain_sink(jzx_context *ctx, const jzx_message *msg) 
 
 /* Puts the first message aside and takes it back, once. */
 static jzx_behavior_result sink(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_become(ctx, plain_sink);
     if (worked(jzx_stash(ctx, msg)))
         JZX_EXPECT_EQ(jzx_unstash(ctx), 1);
@@ -120,6 +121,7 @@ static uint32_t play(void) {
 static void fail_each(uint64_t failures, uint64_t step) {
     uint64_t before = fixture_allocations();
     JZX_EXPECT_EQ(play(), 0);
+    JZX_EXPECT(jzx_test_runs() > 2);
     uint64_t total = fixture_allocations() - before;
     JZX_EXPECT(total > 10);
     for (uint64_t n = 0; n < total; n += step) {

@@ -310,6 +310,7 @@ static void fail_each(uint64_t failures) {
     assert_non_null(clock);
     uint64_t before = fixture_allocations();
     JZX_EXPECT_EQ(play(clock), 0);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     uint64_t total = fixture_allocations() - before;
     JZX_EXPECT(total > 10);
     for (uint64_t n = 0; n < total; n++) {

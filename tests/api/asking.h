@@ -57,6 +57,7 @@ static inline jzx_behavior_result be_asker(jzx_context *ctx, const jzx_message *
         turn_fn fn;
         memcpy(&fn, msg->data, sizeof fn);
         JZX_EXPECT_EQ(jzx_ask_ref(ctx), 0);
+        jzx_test_ran();
         fn(ctx);
         return JZX_BEHAVIOR_OK;
     }

@@ -23,6 +23,7 @@ static void run(jzx_loop *loop) {
 
 /* The state is the fault. */
 static jzx_behavior_result fall(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     do_fault((enum fault)(uintptr_t)ctx->state);
     JZX_EXPECT(!"it goes on");
@@ -555,6 +556,7 @@ JZX_TEST(the_signal_stack_of_the_caller_is_put_back, "C20") {
         fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = fall, .state = state_of(OVERFLOW)));
     fixture_send(loop, id, GO);
     run(loop);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     assert_int_equal(sigaltstack(NULL, &after), 0);
     JZX_EXPECT_EQ(after.ss_sp, memory);
     JZX_EXPECT_EQ(after.ss_size, sizeof memory);

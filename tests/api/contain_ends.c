@@ -195,6 +195,7 @@ static jzx_behavior_result overflow(jzx_context *ctx, const jzx_message *msg) {
 }
 
 static jzx_behavior_result read_it(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     (void)msg;
     do_fault(READ_NULL);
@@ -328,6 +329,7 @@ JZX_TEST(faults_outside_of_actors_go_to_the_handler_that_was_there_before, "C20"
     JZX_EXPECT_EQ(calls, 4);
     fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = read_it)), GO);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     JZX_EXPECT_EQ(calls, 4); /* that one was an actor's */
     fixture_destroy(loop);
     if (sigsetjmp(back, 1) == 0) /* the other loop still has the handler, and it still passes on */

@@ -246,5 +246,7 @@ JZX_TEST(a_dump_may_be_taken_at_any_load_from_any_thread, "D+def", "E8") {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         JZX_EXPECT(lookers[i].looks >= 1);
     }
+    for (uint32_t i = 0; i < 2 * WORKERS; i++)
+        JZX_EXPECT_EQ(breeders[i].left, 0);
     fixture_destroy(loop);
 }

@@ -225,6 +225,7 @@ JZX_TEST(an_exit_leaves_functions_at_any_depth, "E10", "E+sem") {
     for (uint32_t i = 0; i < 10; i++)
         fixture_send(loop, id, WORK);
     step(loop);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     JZX_EXPECT_EQ(passed, 0);
     JZX_EXPECT_EQ(diary.count, 0);
     JZX_EXPECT_EQ(diary.cleanups, 1);
@@ -353,6 +354,7 @@ struct holder {
 };
 
 static jzx_behavior_result exit_with_message(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct holder *self = ctx->state;
     if (self->fate == STASH || self->fate == UNSTASH)
         JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
@@ -410,6 +412,7 @@ JZX_TEST(an_exit_in_the_message_of_a_timer_ends_the_timer, "E10", "X15", "B+acto
                           JZX_OK);
         JZX_EXPECT_EQ(jzx_clock_advance(clock, JZX_MS(2)), JZX_OK);
         step(loop);
+        JZX_EXPECT_EQ(jzx_test_runs(), how + 1);
         JZX_EXPECT_EQ(fixture_stats(loop).exited, 1);
         JZX_EXPECT_EQ(fixture_stats(loop).timers_ended, 2);
         JZX_EXPECT_EQ(fixture_stats(loop).handled, 1);
@@ -501,6 +504,7 @@ JZX_TEST(who_was_stopped_may_still_exit, "E10", "E+sem") {
         order(loop, id, be_stopped_and_exit, &kind);
         fixture_send(loop, id, WORK);
         step(loop);
+        JZX_EXPECT_EQ(jzx_test_runs(), i + 1);
         JZX_EXPECT_EQ(diary.count, 0);
         JZX_EXPECT_EQ(diary.cleanups, 1);
         JZX_EXPECT_EQ(events.stops + events.fails, 1);

@@ -177,6 +177,7 @@ JZX_TEST(a_long_computation_learns_that_its_turn_is_spent) {
 }
 
 static jzx_behavior_result ask_alone(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     for (int i = 0; i < 10000; i++)
         JZX_EXPECT(!jzx_turn_spent(ctx)); /* nobody waits: there is no reason to yield */
@@ -188,6 +189,7 @@ JZX_TEST(a_turn_is_not_spent_while_nobody_waits) {
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ask_alone));
     fixture_send(loop, id, 1);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }
 

@@ -418,6 +418,7 @@ JZX_TEST(groups_that_come_and_go_take_no_memory_for_ever, "D+pg", "C17") {
 static jzx_context *kept;
 
 static jzx_behavior_result keep_context(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_context copy = *ctx;
     (void)msg;
     kept = ctx;
@@ -426,6 +427,7 @@ static jzx_behavior_result keep_context(jzx_context *ctx, const jzx_message *msg
 }
 
 static void use_context(jzx_loop *loop, void *arg) {
+    jzx_test_ran();
     size_t count = 7;
     (void)loop;
     (void)arg;
@@ -444,5 +446,6 @@ JZX_TEST(contexts_that_were_copied_or_kept_join_nothing, "D+pg") {
     JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     JZX_EXPECT_EQ(jzx_loop_call(loop, use_context, NULL), JZX_OK); /* no turn runs then */
     JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
     fixture_destroy(loop);
 }

@@ -24,6 +24,7 @@ struct guest {
 };
 
 static jzx_behavior_result be_guest(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     const struct guest *self = ctx->state;
     (void)msg;
     self->fn(ctx);
@@ -38,6 +39,7 @@ static void leave(jzx_context *ctx, jzx_exit_reason reason) {
 }
 
 static void run_guest(const jzx_config *config, struct guest guest) {
+    uint64_t before = jzx_test_runs();
     jzx_loop *loop = fixture_loop_with(config);
     assert_non_null(loop);
     if (guest.result == JZX_BEHAVIOR_OK)
@@ -46,6 +48,7 @@ static void run_guest(const jzx_config *config, struct guest guest) {
         loop, &JZX_SPAWN_OPTS(.behavior = be_guest, .cleanup = leave, .state = &guest));
     fixture_send(loop, id, GO);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), before + 1);
     fixture_destroy(loop);
     JZX_EXPECT_EQ(fixture_bytes(), 0);
 }
@@ -333,6 +336,7 @@ static void play(void) {
 static void fail_each(uint64_t failures) {
     uint64_t before = fixture_allocations();
     play();
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     uint64_t total = fixture_allocations() - before;
     JZX_EXPECT(total > 10);
     for (uint64_t n = 0; n < total; n++) {
@@ -374,6 +378,7 @@ JZX_TEST(a_hundred_thousand_actors_that_leak_run_in_constant_memory, "C17") {
         if (i > 1000 && !JZX_EXPECT_EQ(fixture_bytes(), bytes))
             break;
     }
+    JZX_EXPECT_EQ(jzx_test_runs(), 100000);
     fixture_destroy(loop);
 }
 

@@ -287,6 +287,7 @@ JZX_TEST(an_actor_may_replace_its_state, "C18") {
 }
 
 static jzx_err check_init_status(jzx_context *ctx) {
+    jzx_test_ran();
     jzx_actor_info info = {.size = sizeof info};
     JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, ctx->self, &info), JZX_OK);
     JZX_EXPECT_EQ(info.status, JZX_ACTOR_INIT);
@@ -294,6 +295,7 @@ static jzx_err check_init_status(jzx_context *ctx) {
 }
 
 static jzx_behavior_result check_running_status(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_actor_info info = {.size = sizeof info};
     JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, ctx->self, &info), JZX_OK);
     JZX_EXPECT_EQ(info.status, JZX_ACTOR_RUNNING);
@@ -317,6 +319,7 @@ JZX_TEST(the_status_follows_the_life, "C+msg") {
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     assert_int_equal(fixture_stats(loop).handled, 1);
     assert_int_equal(jzx_actor_info_get(loop, id, &info), JZX_ERR_NO_SUCH_ACTOR);
+    assert_int_equal(jzx_test_runs(), 2);
     fixture_destroy(loop);
 }
 

@@ -115,6 +115,7 @@ JZX_TEST(the_descriptor_is_readable_exactly_when_step_has_work, "C+loop") {
         assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
         assert_false(is_readable(fd));
     }
+    assert_int_equal(log.count, 6);
     assert_int_equal(jzx_loop_request_stop(loop), JZX_OK);
     assert_true(is_readable(fd));
     assert_int_equal(jzx_loop_fd(NULL), JZX_ERR_INVALID_ARG);
@@ -297,6 +298,7 @@ JZX_TEST(turns_are_counted_whoever_stops_the_loop, "C+loop") {
                      1);
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     assert_int_equal(fixture_stats(loop).turns, 3);
+    assert_int_equal(log.count, 3);
     assert_int_equal(jzx_loop_call(loop, stop_from_a_call, NULL), JZX_OK);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     assert_int_equal(fixture_stats(loop).turns, 3);
@@ -422,12 +424,14 @@ JZX_TEST(request_stop_works_from_a_signal_handler, "C+loop") {
     jzx_actor_id id = fixture_spawn(signalled_loop, &JZX_SPAWN_OPTS(.behavior = raise_signal));
     fixture_send(signalled_loop, id, 1);
     assert_int_equal(jzx_loop_run(signalled_loop), JZX_OK);
+    assert_int_equal(jzx_loop_run(signalled_loop), JZX_ERR_LOOP_CLOSED);
     fixture_destroy(signalled_loop);
 }
 
 /* ---- misuse ---- */
 
 static jzx_behavior_result run_inside(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     JZX_EXPECT_EQ(jzx_loop_run(ctx->loop), JZX_ERR_BUSY);
     JZX_EXPECT_EQ(jzx_loop_step(ctx->loop, 0), JZX_ERR_BUSY);
@@ -443,6 +447,7 @@ JZX_TEST(run_inside_run_is_refused, "C7", "C+fail") {
     assert_int_equal(fixture_stats(loop).handled, 1);
     assert_int_equal(jzx_loop_run(NULL), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_loop_step(NULL, 0), JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }
 
@@ -478,6 +483,7 @@ JZX_TEST(loops_are_independent_and_may_be_nested, "C+inv", "C+goal") {
         fixture_spawn(outer, &JZX_SPAWN_OPTS(.behavior = run_other_loop, .state = &nested));
     fixture_send(outer, id, 3);
     assert_int_equal(jzx_loop_run(outer), JZX_OK);
+    assert_int_equal(log.count, 1);
     fixture_destroy(nested.inner);
     fixture_destroy(outer);
 }

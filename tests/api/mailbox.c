@@ -327,6 +327,7 @@ JZX_TEST(a_send_to_a_dead_actor_is_refused_and_counted_as_a_dead_letter, "X11", 
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log));
     fixture_send(loop, id, 1);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(log.count, 1);
     assert_int_equal(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 1), JZX_ERR_NO_SUCH_ACTOR);
     jzx_stats stats = fixture_stats(loop);
     assert_int_equal(stats.refused_no_actor, 1);
@@ -355,6 +356,7 @@ JZX_TEST(send_refuses_bad_arguments, "X22", "C+fail", "X14") {
 }
 
 static jzx_behavior_result send_badly(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     JZX_EXPECT_EQ(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 1, 1), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, JZX_TAG_ROOM),
@@ -368,5 +370,6 @@ JZX_TEST(send_inside_an_actor_refuses_bad_arguments, "X22", "C+fail") {
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = send_badly));
     fixture_send(loop, id, 1);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }

@@ -95,6 +95,7 @@ JZX_TEST(a_moved_buffer_is_destroyed_once_after_it_was_handled, "C+msg", "X14") 
         assert_int_equal(jzx_send_msg(loop, id, JZX_NOBODY, data, 1), JZX_OK);
         assert_int_equal(destroyed, 0);
         assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+        assert_int_equal(log.count, i + 1);
         assert_int_equal(destroyed, 1);
         assert_int_equal(destroyed_len, lengths[i]);
     }
@@ -102,6 +103,7 @@ JZX_TEST(a_moved_buffer_is_destroyed_once_after_it_was_handled, "C+msg", "X14") 
 }
 
 static jzx_behavior_result expect_address(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     void **expected = ctx->state;
     JZX_EXPECT_EQ(msg->data, *expected);
     return JZX_BEHAVIOR_STOP;
@@ -114,6 +116,7 @@ JZX_TEST(a_moved_buffer_is_not_copied, "C+msg", "C+goal") {
         fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = expect_address, .state = &data));
     assert_int_equal(jzx_send_msg(loop, id, JZX_NOBODY, data, 1), JZX_OK);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }
 
@@ -136,6 +139,7 @@ JZX_TEST(a_refused_buffer_stays_with_its_caller, "X14", "C+fail") {
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     assert_int_equal(jzx_send_msg(loop, id, JZX_NOBODY, data, 2), JZX_OK); /* the same one, now */
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(log.count, 2);
     assert_int_equal(destroyed, 1);
     fixture_destroy(loop);
 }
@@ -149,6 +153,7 @@ JZX_TEST(a_buffer_whose_actor_dies_is_destroyed_once, "X14") {
     assert_int_equal(jzx_send_msg(loop, id, JZX_NOBODY, filled_buffer(loop, 50), 1), JZX_OK);
     assert_int_equal(jzx_send_msg(loop, id, JZX_NOBODY, filled_buffer(loop, 9000), 1), JZX_OK);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(log.count, 1);
     assert_int_equal(destroyed, 2);
     fixture_destroy(loop);
 }

@@ -577,6 +577,7 @@ JZX_TEST(a_loop_ends_with_everybody_watching_everybody, "E19", "C16", "D+top") {
             jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = workers));
             static struct call calls[COUNT][COUNT];
             jzx_actor_id ids[COUNT];
+            uint64_t before = jzx_test_runs();
             memset(diaries, 0, sizeof diaries);
             for (uint32_t i = 0; i < COUNT; i++)
                 ids[i] = diary_spawn(loop, &diaries[i]);
@@ -588,6 +589,8 @@ JZX_TEST(a_loop_ends_with_everybody_watching_everybody, "E19", "C16", "D+top") {
             if (workers == 1 && how != 2)
                 step(loop);
             end_loop(loop, how);
+            if (workers == 1 && how != 2)
+                JZX_EXPECT_EQ(jzx_test_runs() - before, COUNT * COUNT);
             for (uint32_t i = 0; i < COUNT; i++) {
                 JZX_EXPECT_EQ(diaries[i].cleanups, 1);
                 JZX_EXPECT(diaries[i].count <= COUNT);

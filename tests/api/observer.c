@@ -120,6 +120,7 @@ JZX_TEST(callbacks_may_be_missing, "C15") {
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = spawn_child));
     fixture_send(loop, id, 1);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(fixture_stats(loop).spawned, 2);
     fixture_destroy(loop);
 }
 

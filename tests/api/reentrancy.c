@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 static jzx_behavior_result ignore(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     (void)msg;
     return JZX_BEHAVIOR_OK;
@@ -201,6 +202,7 @@ JZX_TEST(a_long_chain_of_answers_needs_no_deep_stack, "X15") {
         assert_int_equal(jzx_send_when_room(loop, ids[i], ids[i + 1]), JZX_OK);
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     assert_int_equal(fixture_stats(loop).handled, CHAIN - 1);
+    assert_int_equal(jzx_test_runs(), CHAIN - 1);
     fixture_destroy(loop);
 }
 
@@ -394,6 +396,7 @@ static jzx_context *outer_ctx;
 static const jzx_message *outer_msg;
 
 static jzx_behavior_result stash_the_outer(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     (void)msg;
     JZX_EXPECT_EQ(jzx_stash(outer_ctx, outer_msg), JZX_ERR_INVALID_ARG);
@@ -401,6 +404,7 @@ static jzx_behavior_result stash_the_outer(jzx_context *ctx, const jzx_message *
 }
 
 static jzx_behavior_result run_an_inner_loop(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     outer_ctx = ctx;
     outer_msg = msg;
     jzx_loop *inner = fixture_loop();
@@ -415,6 +419,7 @@ JZX_TEST(a_message_of_the_outer_loop_cannot_be_stashed_inside_an_inner_one, "C+i
     target = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = run_an_inner_loop));
     fixture_send(loop, target, 1);
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_test_runs(), 2);
     fixture_destroy(loop);
 }
 

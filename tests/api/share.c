@@ -426,5 +426,6 @@ JZX_TEST(references_pass_between_threads_and_each_buffer_is_released_once, "X14"
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     fixture_destroy(ring.loop);
+    JZX_EXPECT_EQ(atomic_load(&ring.left), 0);
     JZX_EXPECT_EQ(atomic_load(&destroyed), 2 * BUFFERS);
 }

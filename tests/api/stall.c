@@ -423,6 +423,7 @@ JZX_TEST(a_stall_has_one_end_also_if_it_is_relieved_after_it_was_reported) {
 
 /* Spins until its loop's clock has gone on by more than stall_after. */
 static jzx_behavior_result spin(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     uint64_t until = jzx_loop_now(ctx->loop) + 2 * STALL_AFTER;
     while (jzx_loop_now(ctx->loop) < until)
@@ -459,6 +460,7 @@ JZX_TEST(who_never_looks_reports_nothing) {
     fixture_send(loop, id, GO);
     assert_int_equal(jzx_actor_stop(loop, id, JZX_STOP_AFTER_QUEUE), JZX_OK);
     run(loop);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     JZX_EXPECT_EQ(fixture_stats(loop).stalls, 0);
     JZX_EXPECT_EQ(events.stall_count, 0);
     fixture_destroy(loop);
@@ -612,6 +614,7 @@ JZX_TEST(a_loop_that_is_stopped_gently_lets_a_stalled_actor_work_its_queue_off, 
 
 /* As soon as it finds itself without its worker, perhaps before another thread drives that. */
 static jzx_behavior_result stop_at_once(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct stopper *self = ctx->state;
     (void)msg;
     while (jzx_current_worker() != JZX_NONE)
@@ -632,6 +635,7 @@ JZX_TEST(a_loop_may_be_stopped_while_a_worker_changes_its_thread, "D18") {
         fixture_send(loop, id, GO);
         fixture_send(loop, id, GO);
         run(loop);
+        JZX_EXPECT(jzx_test_runs() > round);
         JZX_EXPECT_EQ(stopper.ended, 1);
         jzx_stats stats = fixture_stats(loop);
         JZX_EXPECT_EQ(stats.handled + stats.dead, 2);

@@ -505,6 +505,7 @@ JZX_TEST(no_stall_is_reported_before_its_time_on_a_crowded_machine) {
     crowd.is_over = true;
     for (uint32_t i = 0; i < BURNERS; i++)
         pthread_join(burners[i], NULL);
+    JZX_EXPECT_EQ(left, 0);
     JZX_EXPECT_EQ(crowd.too_early, 0);
     JZX_EXPECT_EQ(crowd.ends, crowd.stalls);
     fixture_destroy(loop);

@@ -104,6 +104,7 @@ static jzx_context *kept;
 static jzx_message kept_message;
 
 static jzx_behavior_result keep_context(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_context copy = *ctx;
     kept = ctx;
     kept_message = *msg;
@@ -115,6 +116,7 @@ static jzx_behavior_result keep_context(jzx_context *ctx, const jzx_message *msg
 }
 
 static void use_context(jzx_loop *loop, void *arg) {
+    jzx_test_ran();
     (void)loop;
     (void)arg;
     JZX_EXPECT_EQ(jzx_stash(kept, &kept_message), JZX_ERR_INVALID_ARG);
@@ -130,5 +132,6 @@ JZX_TEST(contexts_that_were_copied_or_kept_change_nothing) {
     JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     JZX_EXPECT_EQ(jzx_loop_call(loop, use_context, NULL), JZX_OK); /* no turn runs then */
     JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
     fixture_destroy(loop);
 }

@@ -79,6 +79,7 @@ static inline void toy_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
 }
 
 static inline jzx_behavior_result toy(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     switch (msg->tag) {
     case TOY_FAIL: return JZX_BEHAVIOR_FAIL;
     case TOY_STOP: return JZX_BEHAVIOR_STOP;
@@ -219,8 +220,10 @@ static inline bool has_child(const struct timing *timing, jzx_actor_id superviso
 
 static inline void tell(const struct timing *timing, jzx_actor_id supervisor, const char *name,
                         uint32_t tag) {
+    uint64_t before = jzx_test_runs();
     fixture_send(timing->loop, child_of(timing, supervisor, name), tag);
     timing_step(timing);
+    JZX_EXPECT(jzx_test_runs() > before);
 }
 
 static inline jzx_child_info info_of(const struct timing *timing, jzx_actor_id supervisor,

@@ -164,6 +164,7 @@ static jzx_behavior_result answer_at_once(jzx_context *ctx, const jzx_message *m
 /* The first incarnation puts questions and answers aside; the others answer and listen. */
 static jzx_behavior_result ask_and_answer(jzx_context *ctx, const jzx_message *msg) {
     bool is_first = heard_count == 0;
+    jzx_test_ran();
     switch (msg->tag) {
     case ASK:
         JZX_EXPECT_EQ(jzx_ask(ctx, asked, NULL, 0, QUESTION, JZX_NEVER, NULL), JZX_OK);

@@ -93,6 +93,7 @@ JZX_TEST(timers_that_are_set_in_a_row_are_never_early, "E51") {
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = set_rows, .state = &setter));
     fixture_send(loop, id, GO);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(setter.rounds, ROUNDS);
     JZX_EXPECT_EQ(setter.got, setter.set);
     fixture_destroy(loop);
 }
@@ -183,6 +184,7 @@ struct guest {
 /* A turn of a loop with a clock of its own sets timers of another loop for a while: its own go by
  * its own clock all the same. */
 static jzx_behavior_result set_elsewhere(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct guest *self = ctx->state;
     if (msg->tag == DUE) {
         JZX_EXPECT_EQ(jzx_loop_now(ctx->loop), JZX_MS(1000 + 7));
@@ -214,6 +216,7 @@ JZX_TEST(timers_of_another_loop_do_not_change_ones_own_time, "E51") {
     timing_step(&timing);
     timing_advance(&timing, JZX_MS(1));
     timing_step(&timing);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
     JZX_EXPECT(!jzx_loop_alive(timing.loop));
     timing_close(&timing);
     fixture_destroy(other);

@@ -42,6 +42,7 @@ static inline jzx_behavior_result keep_diary(jzx_context *ctx, const jzx_message
     if (msg->tag == TAG_DO) {
         turn_fn fn;
         memcpy(&fn, msg->data, sizeof fn);
+        jzx_test_ran();
         fn(ctx);
         return JZX_BEHAVIOR_OK;
     }
@@ -117,8 +118,10 @@ static inline jzx_actor_id timing_spawn(const struct timing *timing, struct diar
 
 /* Has fn called in the actor's own turn, and all that is ready run. */
 static inline void timing_do(const struct timing *timing, jzx_actor_id id, turn_fn fn) {
+    uint64_t before = jzx_test_runs();
     JZX_EXPECT_EQ(jzx_send(timing->loop, id, JZX_NOBODY, &fn, sizeof fn, TAG_DO), JZX_OK);
     timing_step(timing);
+    JZX_EXPECT(jzx_test_runs() > before);
 }
 
 /* A timer without data. */

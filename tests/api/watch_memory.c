@@ -57,6 +57,7 @@ static uint64_t bytes_after(uint32_t workers, uint32_t count, uint32_t at_once, 
     order(loop, fixture_spawn(loop, &DIARY_OPTS(&holder, .place = JZX_PLACE_WORKER(0))),
           make_and_take_back, &churn);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(churn.left, 0);
     JZX_EXPECT_EQ(churn.errors, 0);
     JZX_EXPECT_EQ(holder.cleanups, 1);
     uint64_t bytes = fixture_bytes();

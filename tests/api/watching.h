@@ -40,6 +40,7 @@ static inline jzx_behavior_result keep_diary(jzx_context *ctx, const jzx_message
     if (msg->tag == TAG_ORDER) {
         struct order order;
         memcpy(&order, msg->data, sizeof order);
+        jzx_test_ran();
         return order.fn(ctx, order.arg);
     }
     struct entry entry = {.tag = msg->tag, .sender = msg->sender};
@@ -131,8 +132,10 @@ static inline jzx_behavior_result call_exit(jzx_context *ctx, void *arg) {
 /* ---- and all that is ready is run ---- */
 
 static inline void now(jzx_loop *loop, jzx_actor_id id, order_fn fn, void *arg) {
+    uint64_t before = jzx_test_runs();
     order(loop, id, fn, arg);
     step(loop);
+    JZX_EXPECT(jzx_test_runs() > before);
 }
 
 static inline jzx_err now_monitor(jzx_loop *loop, jzx_actor_id id, jzx_actor_id target,

@@ -258,6 +258,8 @@ JZX_TEST(an_actor_that_is_bound_to_a_worker_runs_nowhere_else_under_any_load, "D
         for (uint32_t i = 0; i < ACTORS; i++)
             fixture_send(loop, pinned[i].peer, 1); /* each goes on with itself */
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        for (uint32_t i = 0; i < ACTORS; i++)
+            JZX_EXPECT_EQ(pinned[i].left, 0);
         fixture_destroy(loop);
     }
 }
@@ -692,6 +694,7 @@ static void *set_observer(void *arg) {
 }
 
 static jzx_behavior_result set_observer_here(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     pthread_t thread;
     (void)msg;
     JZX_EXPECT_EQ(jzx_loop_set_observer(ctx->loop, &JZX_OBSERVER(), NULL), JZX_ERR_BUSY);
@@ -709,6 +712,7 @@ JZX_TEST(while_several_workers_run_the_observer_and_the_loop_stay_as_they_are) {
         fixture_send(loop, spawn_at(loop, JZX_PLACE_WORKER(worker), set_observer_here, NULL), 1);
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
         JZX_EXPECT_EQ(jzx_loop_set_observer(loop, NULL, NULL), JZX_OK);
+        JZX_EXPECT_EQ(jzx_test_runs(), worker + 1);
         fixture_destroy(loop);
     }
 }

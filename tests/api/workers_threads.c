@@ -64,6 +64,7 @@ static void on_stop(void *ctx, uint32_t worker) {
 }
 
 static jzx_behavior_result be_hooked(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     (void)msg;
     JZX_EXPECT_EQ(hooked, 1);
@@ -86,6 +87,7 @@ JZX_TEST(every_thread_of_a_loop_calls_its_hooks_before_and_after_its_actors) {
                 JZX_EXPECT_EQ(hooks.stopped[i], i < workers ? round : 0);
             }
         }
+        JZX_EXPECT_EQ(jzx_test_runs(), workers * (workers + 1)); /* two rounds with each */
         fixture_destroy(loop);
     }
     JZX_EXPECT_EQ(hooks.wrong, 0);
@@ -315,6 +317,7 @@ JZX_TEST(code_can_learn_where_it_runs, "E9") {
 }
 
 static jzx_behavior_result expect_normal(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     expect_place(here(), JZX_CONTEXT_NORMAL, ctx->self, 0);
     return JZX_BEHAVIOR_STOP;
@@ -337,12 +340,14 @@ JZX_TEST(a_behaviour_may_wait_whatever_ran_before_it, "E9") {
         for (uint32_t i = 0; i < 4; i++)
             fixture_send(loop, ids[i], 1);
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        JZX_EXPECT_EQ(jzx_test_runs(), 4 * workers);
         fixture_destroy(loop);
     }
 }
 
 /* An actor that runs a loop of its own: inside it is that loop's actors that run. */
 static jzx_behavior_result run_inner(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     jzx_loop *inner = open_loop(2);
     fixture_send(inner, spawn_at(inner, JZX_PLACE_WORKER(0), expect_normal, NULL), 1);
@@ -356,6 +361,7 @@ JZX_TEST(in_a_loop_inside_a_behaviour_the_inner_actor_is_the_current_one, "E9") 
     jzx_loop *loop = open_loop(2);
     fixture_send(loop, spawn_at(loop, JZX_PLACE_WORKER(1), run_inner, NULL), 1);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
     fixture_destroy(loop);
 }
 
@@ -504,6 +510,7 @@ JZX_TEST(a_worker_knows_its_own_actors_whole_and_those_of_others_in_part, "D12",
 }
 
 static jzx_err expect_no_tag(jzx_context *ctx) {
+    jzx_test_ran();
     JZX_EXPECT_EQ(info_of(ctx->loop, ctx->self).current_tag, 0);
     return JZX_OK;
 }
@@ -520,6 +527,7 @@ JZX_TEST(there_is_no_current_tag_in_an_init) {
     jzx_loop *loop = open_loop(1);
     fixture_send(loop, spawn_at(loop, JZX_PLACE_ANY, spawn_next, NULL), 99);
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }
 

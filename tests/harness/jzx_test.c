@@ -45,6 +45,7 @@ static const struct jzx_test *running_test;
 struct tally {
     atomic_bool is_checked; /* a flag, because a counter would slow down checks in hot behaviours */
     atomic_uint failures;   /* of expectations */
+    atomic_ulong runs;      /* of user code that says so */
 };
 static struct tally *tally;
 static bool is_skipped;
@@ -86,6 +87,14 @@ bool jzx_test_expect_equal(int64_t actual, int64_t expected, const char *actual_
              "%s == %s, but %" PRId64 " (0x%" PRIx64 ") is not %" PRId64 " (0x%" PRIx64 ")",
              actual_text, expected_text, actual, (uint64_t)actual, expected, (uint64_t)expected);
     return expectation_failed(file, line, what);
+}
+
+void jzx_test_ran(void) {
+    atomic_fetch_add(&tally->runs, 1);
+}
+
+uint64_t jzx_test_runs(void) {
+    return atomic_load(&tally->runs);
 }
 
 void jzx_test_at_end(void (*check)(void)) {
@@ -217,6 +226,7 @@ static enum outcome run_one(struct jzx_test *test) {
     is_skipped = false;
     atomic_store(&tally->is_checked, false);
     atomic_store(&tally->failures, 0);
+    atomic_store(&tally->runs, 0);
     print_ids(test);
     if (_cmocka_run_group_tests(test->name, &unit, 1, NULL, NULL) != 0)
         return FAILED;

@@ -105,6 +105,12 @@ void jzx_test_skipped(void);
 #define _assert_in_set(...) (jzx_test_checked(), (_assert_in_set)(__VA_ARGS__))
 #define _assert_not_in_set(...) (jzx_test_checked(), (_assert_not_in_set)(__VA_ARGS__))
 
+/* For user code whose running is what a test is about: it says that it ran, on any thread, and the
+ * test compares how often. Without that a test whose checks are in a behaviour passes though the
+ * behaviour is never called. */
+void jzx_test_ran(void);
+uint64_t jzx_test_runs(void); /* of this test so far */
+
 /* Has `check` called after the body and before the verdict, in the order registered; not when an
  * assert_* ended the body. */
 void jzx_test_at_end(void (*check)(void));

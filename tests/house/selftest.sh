@@ -32,6 +32,7 @@ apply_rule() {
         cc -shared -fPIC -o "$tree/lib.so" "$tree"/src/*/*.c &&
             sh "$house/exports.sh" "$tree/lib.so"
         ;;
+    deaf) sh "$house/deaf.sh" "$tree/program" "$tree/may_pass.txt" "$tree/scratch" ;;
     requirements) sh "$house/../../tools/requirements.sh" check "$tree" ;;
     *) sh "$house/$rule.sh" "$tree" ;;
     esac
@@ -142,6 +143,22 @@ check_programs() {
         exit 1
     fi
 }
+
+# deaf_program FAILING... -- PASSING...: a test program with these tests, and a list that has one.
+deaf_program() {
+    {
+        printf '#!/bin/sh\ncase $1 in\n--list) echo "'
+        for name; do [ "$name" = -- ] || printf '%s\n' "$name"; done
+        printf '" ;;\n'
+        while [ "$1" != -- ]; do printf '%s) exit 1 ;;\n' "$1"; shift; done
+        printf 'sleeps) sleep 60 ;;\nesac\n'
+    } >"$tree/program"
+    chmod +x "$tree/program"
+    printf '# by right\nconfig.passes\n' >"$tree/may_pass.txt"
+}
+
+canary=mailbox.messages_arrive_in_the_order_they_were_sent
+deaf_program $canary -- config.passes sleeps
 
 put include/jzx/good.h 'int jzx_good(void);'
 put src/base/good.c 'int jzx_good(void) {' '    return 1;' '}'
@@ -315,6 +332,16 @@ requirements)
     check_composites
     check_pins
     check_programs
+    ;;
+deaf)
+    deaf_program $canary -- config.passes api.weak
+    refuses "api.weak passes though no behaviour runs"
+    deaf_program config.fails -- config.passes $canary
+    refuses "$canary must fail here"
+    deaf_program $canary config.passes --
+    refuses "config.passes never passes"
+    deaf_program $canary --
+    refuses "config.passes is no test"
     ;;
 *)
     echo "no self-test for $rule"
