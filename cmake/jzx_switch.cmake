@@ -36,8 +36,8 @@ elseif(JZX_SWITCH STREQUAL "ucontext")
             return swapcontext(&a, &b);
         }" JZX_HAS_UCONTEXT)
     if(NOT JZX_HAS_UCONTEXT)
-        message(FATAL_ERROR "jzx: JZX_SWITCH=ucontext needs makecontext and swapcontext, which this "
-            "C library does not have")
+        message(FATAL_ERROR "jzx: JZX_SWITCH=ucontext needs makecontext and swapcontext, which "
+            "this C library does not have")
     endif()
 else()
     message(FATAL_ERROR "jzx: JZX_SWITCH is '${JZX_SWITCH}', but only asm and ucontext exist")

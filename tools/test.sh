@@ -219,6 +219,16 @@ run_abidiff() {
     check abi "ABI since $tag" compare_abi "$tag"
 }
 
+# AArch64 in an emulator: the parts that are written for each processor.
+run_aarch64() {
+    want aarch64-linux-gnu-gcc qemu-aarch64
+    for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
+        is_present $tool || { skip aarch64 "no $tool here"; return; }
+    done
+    check aarch64 "AArch64: the switch of stacks" \
+        sh "$root/tests/cross/cross.sh" "$root" "$root/build/aarch64"
+}
+
 # The Promela models in bounds that take minutes; the small ones are a test of the dev build.
 run_models() {
     is_present spin || { skip models "no spin here"; return; }
@@ -266,6 +276,7 @@ cmd_test() {
     if [ $scope = all ]; then
         run_other_compiler_and_shared
         run_musl
+        run_aarch64
         run_abidiff
         run_models
     fi

@@ -14,12 +14,13 @@
  * S3  Everything else belongs to the thread and stays when stacks are switched: errno,
  *     thread-locals, the signal mask (by ucontext: of the side). The compiler does not know that a
  *     call may return on another thread, so the address of a thread-local that was computed before
- *     a switch must not be used after it: read thread-locals through a function that is not inlined.
- * S4  The outermost frame of a stack says so in its unwind information and has a frame pointer of 0:
+ *     a switch must not be used after it: read thread-locals through a function that is not
+ *     inlined.
+ * S4  The outermost frame of a stack says so in its unwind information, and its frame pointer is 0:
  *     debuggers, profilers and _Unwind_Backtrace end there, whether the stack runs or is suspended.
  *
  * Rejected: setjmp and longjmp (no way to a new stack, and a fortified longjmp aborts), one
- * implementation by ucontext alone (35 times as slow), saving the signal mask (no code of ours
+ * implementation by ucontext alone (eight times as slow), saving the signal mask (no code of ours
  * changes it across a switch). Shadow stacks: a switch would have to switch those, too, and to map
  * one per stack; the build refuses them (cmake/jzx_switch.cmake). */
 #ifndef JZX_BASE_SWITCH_H

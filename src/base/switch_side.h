@@ -130,7 +130,7 @@ static inline void jzx__switch_after(struct jzx__switch_side *here, struct jzx__
 #if defined(JZX__SWITCH_ASAN)
 /* Only a side that leaves for ever frees its fake stack: pretends to be on it and to leave. No
  * frame of this function may lie on a fake stack. */
-__attribute__((noinline, no_sanitize_address)) static inline void
+static __attribute__((noinline, unused, no_sanitize_address)) void
 jzx__switch_free_fake_stack(struct jzx__switch_side *side) {
     void *mine = NULL;
     const void *base = NULL;

@@ -374,16 +374,20 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
     return _URC_NO_REASON;
 }
 
-static __attribute__((noinline)) void trace_at(struct trace *trace, int depth) {
+/* By a pointer, so that the compiler makes no copies of it. */
+static void trace_at(struct trace *trace, int depth);
+static void (*volatile trace_at_pointer)(struct trace *trace, int depth) = trace_at;
+
+static void trace_at(struct trace *trace, int depth) {
     if (depth > 0)
-        trace_at(trace, depth - 1);
+        trace_at_pointer(trace, depth - 1);
     else
         trace->has_ended = _Unwind_Backtrace(note_frame, trace) == _URC_END_OF_STACK;
     __asm__ volatile("" : : "r"(trace) : "memory"); /* no tail call */
 }
 
 static void trace_on_fiber(struct fiber *fiber, void *arg) {
-    trace_at(arg, 5);
+    trace_at_pointer(arg, 5);
     suspend(fiber, NULL);
     __asm__ volatile("" : : "r"(arg) : "memory");
 }
