@@ -295,9 +295,9 @@ JZX_TEST(twenty_thousand_stacks_cost_a_page_each_and_few_mappings) {
     JZX_EXPECT(resident >= count * stacks.page_size);
     uint64_t mappings = mapping_count() - mappings_before;
     if (atomic_load(&stacks.protects) == 0)
-        JZX_EXPECT(mappings <= count / 60);
+        JZX_EXPECT(mappings <= count / 20);
     else
-        JZX_EXPECT(mappings <= 2 * count + count / 60);
+        JZX_EXPECT(mappings <= 2 * count + count / 20);
     printf("%zu stacks: %.0f bytes resident each, %llu mappings\n", count,
            (double)resident / (double)count, (unsigned long long)mappings);
     for (size_t i = 0; i < count; i++)
