@@ -48,8 +48,8 @@ typedef enum jzx_stop_kind {
 } jzx_stop_kind;
 
 /* What a full mailbox does with one more message. With DROP_OLDEST, what other threads send may
- * exceed the bound until the actor's next message: up to 3 x mailbox_cap wait in all. A message that
- * another thread drops is released, and its destructor runs, on that thread. */
+ * exceed the bound until the actor's next message: up to 3 x mailbox_cap wait in all. A message
+ * that another thread drops is released, and its destructor runs, on that thread. */
 typedef enum jzx_on_full {
     JZX_FULL_REFUSE = 0,      /* the send returns JZX_ERR_MAILBOX_FULL */
     JZX_FULL_DROP_OLDEST = 1, /* the oldest waiting message becomes a dead letter */

@@ -110,8 +110,11 @@ JZX_API size_t jzx_msg_len(const void *data);
  * target's mailbox is used: at once if it is so now, and also when target ends. Asked for by a
  * thread that does not drive the loop, it comes when what waited before the request was handled. A
  * thread that is no actor has no mailbox to be told in: it sends through an actor of its own, or
- * tries again. Each call that returns JZX_OK yields exactly one such message, which no mailbox
- * bound refuses; if who has ended meanwhile it is a dead letter. Any thread. JZX_ERR_INVALID_ARG,
+ * tries again. Each call that returns JZX_OK is followed by such a message, which no mailbox bound
+ * refuses; if who has ended meanwhile it is a dead letter. A call while an earlier one of the same
+ * who waits at target joins it: one message answers both, so an actor waits at most once at each
+ * target. A request of another thread joins when target takes its mail in, and one that finds room
+ * is answered at once by a message of its own. Any thread. JZX_ERR_INVALID_ARG,
  * JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who);
 

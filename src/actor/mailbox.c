@@ -73,8 +73,49 @@ static void tell_waiter(struct jzx__worker *me, struct jzx__message *message, jz
     }
 }
 
-static void add_waiter(struct jzx__actor *actor, struct jzx__node *node) {
+/* In the payload of a request that waits. All that wait at one actor are also a trie, by the bits
+ * of a hash of who asked; its root is the first of the ring. They leave together, so nobody is ever
+ * taken out of it. */
+struct request {
+    struct jzx__message *children[2];
+};
+_Static_assert(sizeof(struct request) <= JZX_MSG_INLINE, "in the block of a message without data");
+
+static struct request *request_of(struct jzx__message *message) {
+    return (void *)message->payload;
+}
+
+/* Different ids have different hashes, so that no path is longer than 64. */
+static uint64_t hash_of(jzx_actor_id who) {
+    uint64_t hash = who ^ who >> 32;
+    hash *= 0x9E3779B97F4A7C15u; /* odd: can be undone, as each step */
+    return hash ^ hash >> 32;
+}
+
+/* False if one of the same actor waits in the trie already. */
+static bool grow_trie(struct jzx__message *root, struct jzx__message *message) {
+    uint64_t hash = hash_of(message->sender);
+    struct jzx__message *at = root;
+    for (; at->sender != message->sender; hash >>= 1) {
+        struct jzx__message **child = &request_of(at)->children[hash & 1];
+        if (*child == NULL) {
+            *child = message;
+            return true;
+        }
+        at = *child;
+    }
+    return false;
+}
+
+/* Takes a request over. One of the same actor that waits already answers for both. */
+static void add_waiter(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *node) {
     struct jzx__node *last = actor->task.waiters;
+    struct jzx__message *message = jzx__message_of(node);
+    *request_of(message) = (struct request){{NULL, NULL}};
+    if (last != NULL && !grow_trie(jzx__message_of(last->next), message)) {
+        jzx__message_destroy(jzx__loop_of(me), me, message);
+        return;
+    }
     node->next = last == NULL ? node : last->next;
     if (last != NULL)
         last->next = node;
@@ -430,8 +471,7 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
 
 static enum jzx__filed file_request(struct jzx__worker *me, struct jzx__actor *actor,
                                     struct jzx__node *node) {
-    (void)me;
-    add_waiter(actor, node); /* told when all are filed, if there is room */
+    add_waiter(me, actor, node); /* told when all are filed, if there is room */
     return JZX__FILED_TAKEN;
 }
 
@@ -459,7 +499,7 @@ static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_a
     request->node.lane = JZX__LANE_ROOM;
     if (jzx__worker_owns(me, &actor->task) &&
         (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) == 0) {
-        add_waiter(actor, &request->node);
+        add_waiter(me, actor, &request->node);
         jzx__mailbox_tell_waiters(me, actor, false);
         return JZX_OK;
     }
