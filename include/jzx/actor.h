@@ -166,7 +166,12 @@ JZX_API void jzx_spawn_opts_init(jzx_spawn_opts *opts);
 JZX_API jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id);
 
 /* Ends an actor from outside (or inside). The request overtakes waiting messages and cannot fail
- * for memory; the actor ends on its own thread, after the message it is handling. Any thread.
+ * for memory; the actor ends on its own thread, after the message it is handling. Of several
+ * requests the strongest counts, in whatever order they came, as long as the actor has not begun
+ * to end: JZX_STOP_KILL (JZX_EXIT_KILLED), then jzx_actor_fail (JZX_EXIT_FAIL), then the stop by
+ * its supervisor or of the loop (JZX_EXIT_SHUTDOWN), then JZX_STOP_AFTER_MESSAGE, then
+ * JZX_STOP_AFTER_QUEUE (both JZX_EXIT_NORMAL). An actor that ends by itself in the message before
+ * has the reason that it gives. Any thread.
  * JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED. */
 JZX_API jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind kind);
 

@@ -6,6 +6,15 @@
 #include "actor/exit.h"
 #include "actor/mailbox.h"
 
+jzx_exit_reason jzx__control_reason(uint64_t state) {
+    return state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
+           : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
+           : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
+           : state & JZX__WANT_STOP     ? JZX_EXIT_NORMAL
+           : state & JZX__WANT_FINISH   ? JZX_EXIT_SHUTDOWN
+                                        : JZX_EXIT_NORMAL;
+}
+
 /* False if the slot has another generation by now. */
 static bool set_want(struct jzx__actor *actor, uint32_t generation, uint32_t want) {
     /* relaxed: a first guess for the exchange below */

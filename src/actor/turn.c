@@ -6,6 +6,7 @@
 
 #include "actor/announce.h"
 #include "actor/contain.h"
+#include "actor/control.h"
 #include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
@@ -107,21 +108,12 @@ static uint64_t take_requests(struct jzx__task *task, bool is_super) {
     return state;
 }
 
-static jzx_exit_reason reason_of_request(uint64_t state) {
-    return state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
-           : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
-           : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
-           : state & JZX__WANT_STOP     ? JZX_EXIT_NORMAL
-           : state & JZX__WANT_FINISH   ? JZX_EXIT_SHUTDOWN
-                                        : JZX_EXIT_NORMAL;
-}
-
 /* A supervisor is to end: it hears of it before all that waits, once, and first stops its
  * children. */
 static void pass_on_stop(struct jzx__worker *me, struct jzx__actor *actor, uint64_t state) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     struct jzx__message *note = cold->stop_note;
-    const struct jzx__stop_order order = {.reason = reason_of_request(state),
+    const struct jzx__stop_order order = {.reason = jzx__control_reason(state),
                                           .at_once =
                                               (state & (JZX__WANT_FAIL | JZX__WANT_SHUTDOWN)) != 0};
     if (note == NULL)
@@ -146,7 +138,7 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
         return true;
     }
     if (state & JZX__WANT_END) {
-        jzx__actor_end(me, actor, reason_of_request(state), NULL);
+        jzx__actor_end(me, actor, jzx__control_reason(state), NULL);
         return false;
     }
     if (state & JZX__WANT_GENTLE)

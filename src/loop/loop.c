@@ -6,6 +6,7 @@
  * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
  * L3  at destroy the books balance: accepted = handled + dead. */
 #include "actor/contain.h"
+#include "actor/control.h"
 #include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
@@ -162,6 +163,13 @@ static bool waits_for_parts(struct jzx__worker *me, struct jzx__actor *actor) {
     return owner == (jzx__worker_word(me) | JZX__OWNER_FLAGS) && actor->task.place == JZX__ENDING;
 }
 
+/* The loop's end is one more request for an actor that others may have wanted to end before. */
+static jzx_exit_reason reason_of_end(struct jzx__actor *actor) {
+    /* acquire: pairs with the exchange that set a bit */
+    uint64_t state = jzx__atomic_load_acquire(&actor->task.state);
+    return jzx__control_reason(state | JZX__WANT_SHUTDOWN);
+}
+
 /* Every actor that the worker owns. It must be in this thread's seat. */
 static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
     /* acquire: pairs with the release in mint */
@@ -171,7 +179,7 @@ static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
         if (jzx__worker_owns(me, &actor->task)) {
             jzx__worker_unqueue(me, &actor->task);
             actor->task.place = JZX__RUNNING;
-            jzx__actor_end(me, actor, JZX_EXIT_SHUTDOWN, NULL);
+            jzx__actor_end(me, actor, reason_of_end(actor), NULL);
         }
         if (waits_for_parts(me, actor))
             jzx__actor_abort(me, actor);
