@@ -8,6 +8,7 @@
 # from nothing has to fit into its budget: tests that became slow show here, and so does a suite
 # that outgrew the two CPUs it is made for. A slow machine sets JZX_TEST_BUDGET.
 process_cpu_s=120
+hang_after_s=1200 # by the clock, on a machine that is idle
 fast_budget_cpu_s=600
 usual_budget_cpu_s=1100
 slowest_count=10
@@ -42,6 +43,14 @@ check() {
     fi
 }
 
+# How many that want to run there are per CPU, now or in the last minute, rounded up.
+crowding() {
+    awk -v cpus="$jobs" '
+        { split($4, running, "/"); load = $1 > running[1] ? $1 : running[1] }
+        END { printf "%d\n", load <= cpus ? 1 : (load + cpus - 1) / cpus }
+        ' /proc/loadavg 2>/dev/null || echo 1
+}
+
 # run_ctest LEG CTEST-ARGS...: one line per test, then ctest's own closing lines.
 run_ctest() {
     leg=$1 results=$root/build/$1.tests.log
@@ -52,8 +61,8 @@ run_ctest() {
     {
         status=0
         [ "${JZX_STRESS:-}" = long ] || ulimit -t $process_cpu_s
-        $launcher ctest --test-dir "$root/build/$leg" -j "$jobs" --output-on-failure "$@" ||
-            status=$?
+        $launcher ctest --test-dir "$root/build/$leg" -j "$jobs" --output-on-failure \
+            --timeout $((hang_after_s * $(crowding))) "$@" || status=$?
         echo "ctest ended with $status"
     } 2>&1 | tee "$results" | without_start_lines
     closing=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\).*/\1 \2/p' \

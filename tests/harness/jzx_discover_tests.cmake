@@ -46,7 +46,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
             COMMAND ${CMAKE_COMMAND}
                 -D program=$<TARGET_FILE:${target}> -D suite=${suite}
                 -D nm=${CMAKE_NM} -D "objects=$<TARGET_OBJECTS:${target}>"
-                -D timeout=${jzx_hang_after_s} -D "environment=${jzx_test_environment}"
+                -D "environment=${jzx_test_environment}"
                 -D output=${tests_file}
                 -P ${jzx_discover_script})
 
@@ -117,7 +117,7 @@ foreach(name IN LISTS names)
         set(test_environment "${contain_environment}")
     endif()
     string(APPEND script
-        "set(properties LABELS ${suite} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "
+        "set(properties LABELS ${suite} SKIP_RETURN_CODE 77 ENVIRONMENT "
         "[==[${test_environment}]==])\n"
         "jzx_test([==[${suite}.${name}]==] [==[${program}]==] ${name})\n")
 endforeach()

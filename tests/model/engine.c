@@ -102,15 +102,15 @@ void jzx__assert_failed(const char *file, int line, const char *text) {
 /* Weakened code may follow pointers to nowhere, or lists without end: that is a failure of the
  * execution, not of the program. */
 static void on_signal(int number) {
-    if (number == SIGALRM && (!engine.running || ++engine.hang_ticks < HANG_SECONDS))
+    if (number == SIGPROF && (!engine.running || ++engine.hang_ticks < HANG_SECONDS))
         return;
     if (!engine.running)
         abort();
-    model_fail(number == SIGALRM ? "an execution does not end" : "a bad address was used");
+    model_fail(number == SIGPROF ? "an execution does not end" : "a bad address was used");
 }
 
 static void catch_signals(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGALRM};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGPROF};
     stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
     sigaltstack(&stack, NULL);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESTART};
@@ -118,7 +118,7 @@ static void catch_signals(void) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);
     struct itimerval every_second = {{1, 0}, {1, 0}};
-    setitimer(ITIMER_REAL, &every_second, NULL);
+    setitimer(ITIMER_PROF, &every_second, NULL); /* of CPU time, as on a busy machine one waits */
 }
 
 /* ---- choices ---- */
