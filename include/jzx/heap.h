@@ -34,20 +34,22 @@ JZX_BEGIN_C
 /* size bytes, aligned for any type, not cleared. NULL without memory, beyond the quota, for size 0,
  * and with a wrong context. A block takes 8 bytes more than its size, rounded up to a multiple of
  * 16, beyond 256 bytes by up to a quarter; one of more than 2040 bytes takes 32 bytes more and
- * comes from the loop's allocator by itself. */
+ * comes from the loop's allocator by itself. Under AddressSanitizer and memcheck, with the default
+ * allocator, every block does, so that the tool sees what is used after its end. */
 JZX_API JZX_MUST_USE void *jzx_alloc(jzx_context *ctx, size_t size);
 
 /* The same for count * size bytes (NULL if that overflows), all zero. */
 JZX_API JZX_MUST_USE void *jzx_alloc_zeroed(jzx_context *ctx, size_t count, size_t size);
 
 /* Changes the size of a block, which may move; what it held is kept as far as it fits. NULL for ptr
- * is jzx_alloc. NULL as jzx_alloc, also for size 0: then the block is as it was. Against the quota
- * counts only the difference: a block that becomes smaller is never refused for it. */
+ * is jzx_alloc. NULL as jzx_alloc, also for size 0 and for a pointer that jzx_free would leave
+ * alone: then the block is as it was. Against the quota counts only the difference: a block that
+ * becomes smaller is never refused for it. */
 JZX_API JZX_MUST_USE void *jzx_realloc(jzx_context *ctx, void *ptr, size_t size);
 
 /* Gives a block back, for blocks of about the same size; a large one to the loop's allocator. NULL
  * does nothing, nor does a wrong context. A pointer that is not a block of this actor, or was freed
- * before, ends the process where that can be seen. */
+ * before, is left alone where that can be seen, and the log names the actor. */
 JZX_API void jzx_free(jzx_context *ctx, void *ptr);
 
 /* How many bytes of blocks this actor may use from now on (used_bytes); 0: unlimited. What it uses

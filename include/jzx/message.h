@@ -3,7 +3,16 @@
  *
  * Nothing is lost in silence. A send either returns an error, and then nothing happened and a
  * moved buffer is still the caller's, or it is accepted. An accepted message is handled by its
- * actor, or it becomes a dead letter: counted, shown to the observer, released. */
+ * actor, or it becomes a dead letter: counted, shown to the observer, released.
+ *
+ * A buffer has one owner. Every call that takes one refuses a pointer that the caller does not own
+ * (memory of another kind or another loop, a buffer that was sent or freed, msg->data that was not
+ * taken) and logs an error that names the actor and the call. Two mistakes stay unseen: a pointer
+ * to a buffer that has become somebody else's meanwhile, and one that leads to memory that is gone,
+ * as that of a freed buffer of more than 4 KiB may be. Under AddressSanitizer and Valgrind's
+ * memcheck, with the default allocator, each message is a block of malloc, and the tool reports
+ * whoever writes behind a payload, keeps one after its call, or touches a buffer after it was sent
+ * or freed; payloads of up to 8 bytes of timers aside. */
 #ifndef JZX_MESSAGE_H
 #define JZX_MESSAGE_H
 
@@ -74,7 +83,8 @@ JZX_API jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data
 JZX_API JZX_MUST_USE void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor);
 
 /* Moves a buffer of jzx_msg_alloc or jzx_msg_take to an actor. On JZX_OK the runtime owns it, on
- * an error (those of jzx_send) it is still the caller's. Any thread; never blocks, no copy. */
+ * an error (those of jzx_send) it is still the caller's. JZX_ERR_INVALID_ARG also if it was not the
+ * caller's. Any thread; never blocks, no copy. */
 JZX_API JZX_MUST_USE jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
                                           void *data, uint32_t tag);
 
@@ -87,7 +97,8 @@ JZX_API JZX_MUST_USE void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg
 /* Makes a buffer that the caller owns (of jzx_msg_alloc or jzx_msg_take) a shared one: it has a
  * count of references, of which the caller has one, and from now on nobody writes to it. Returns
  * data: it stays where it is, and nothing can fail. A buffer that is shared already stays as it is:
- * the caller has one reference before and after. NULL if loop or data is NULL.
+ * the caller has one reference before and after. NULL if loop or data is NULL, or if the buffer is
+ * not the caller's.
  * With a reference to a shared buffer one may call jzx_send_shared, jzx_msg_free, which gives the
  * reference up (with the last one the destructor runs and the buffer is freed, on that thread), and
  * jzx_send_msg, which moves it to the receiver. A receiver's msg->data is the buffer itself;
@@ -100,7 +111,8 @@ JZX_API void *jzx_msg_share(jzx_loop *loop, void *data);
 JZX_API jzx_err jzx_send_shared(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data,
                                 uint32_t tag);
 
-/* Releases a buffer that the caller owns; its destructor runs now. NULL does nothing. */
+/* Releases a buffer that the caller owns; its destructor runs now. NULL does nothing, and so does,
+ * but for a line in the log, what the caller does not own. */
 JZX_API void jzx_msg_free(jzx_loop *loop, void *data);
 
 /* The length of a buffer that the caller owns. */

@@ -30,6 +30,8 @@ struct jzx__actor_worker {
 #define JZX__LOOK 2u
 
 struct jzx_loop {
+    size_t inline_end; /* shorter payloads travel in a block of the smallest class: JZX_MSG_INLINE
+                        * + 1; 0 where memory is checked (message.h) */
     struct jzx__table table;
     struct jzx__sched sched;
     struct jzx__observer observer;

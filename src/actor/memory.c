@@ -2,6 +2,7 @@
 /* The memory of an actor: jzx_alloc and its relatives. They find out whose context it is, and leave
  * the work to an arena, which takes its memory from the allocator hooks and not from the worker's
  * slabs, so that a turn can go on without its worker. */
+#include "actor/misuse.h"
 #include "actor/own.h"
 #include "base/arena.h"
 
@@ -74,12 +75,22 @@ void *jzx_alloc_zeroed(jzx_context *ctx, size_t count, size_t size) {
     return block == NULL ? NULL : memset(block, 0, total);
 }
 
+static JZX_COLD void refuse(jzx_context *ctx, const void *ptr, const char *call) {
+    jzx__misuse_report(ctx->loop, call, ptr,
+                       "it is no block of this actor: freed before, of another, or the word before "
+                       "it was overwritten");
+}
+
 void *jzx_realloc(jzx_context *ctx, void *ptr, size_t size) {
     if (ptr == NULL)
         return jzx_alloc(ctx, size);
-    struct jzx__arena *arena = arena_of(owner_of(ctx));
-    if (arena == NULL)
+    const struct jzx__actor *actor = owner_of(ctx);
+    struct jzx__arena *arena = arena_of(actor);
+    if (arena == NULL || !jzx__arena_owns(arena, ptr)) {
+        if (actor != NULL)
+            refuse(ctx, ptr, "jzx_realloc");
         return NULL;
+    }
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* as above */
     void *block = jzx__arena_realloc(arena, ptr, size);
@@ -88,11 +99,16 @@ void *jzx_realloc(jzx_context *ctx, void *ptr, size_t size) {
 }
 
 void jzx_free(jzx_context *ctx, void *ptr) {
-    struct jzx__arena *arena = arena_of(jzx__own_turn(ctx));
-    if (JZX_UNLIKELY(arena == NULL))
-        arena = arena_of(owner_of(ctx)); /* a cleanup? */
-    if (JZX_LIKELY(arena != NULL && ptr != NULL))
+    struct jzx__actor *actor = jzx__own_turn(ctx);
+    if (JZX_UNLIKELY(actor == NULL))
+        actor = jzx__own_cleanup(ctx);
+    if (JZX_UNLIKELY(actor == NULL || ptr == NULL))
+        return;
+    struct jzx__arena *arena = arena_of(actor);
+    if (JZX_LIKELY(arena != NULL && jzx__arena_owns(arena, ptr)))
         jzx__arena_free(arena, ptr);
+    else
+        refuse(ctx, ptr, "jzx_free");
 }
 
 jzx_err jzx_heap_set_quota(jzx_context *ctx, size_t quota_bytes) {

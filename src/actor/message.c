@@ -2,6 +2,7 @@
 /* Blocks for messages, and what becomes of those that nobody handles. */
 #include "actor/message.h"
 
+#include "actor/misuse.h"
 #include "actor/part.h"
 #include "actor/share.h"
 #include "base/alloc.h"
@@ -20,11 +21,13 @@ static uint32_t class_of(const struct jzx__message *message) {
 
 static size_t block_size(const struct jzx__message *message) {
     bool tailed = jzx__message_trailer_kind(message) != JZX__TRAILER_NONE;
+    if (JZX_LIKELY(class_of(message) < JZX__SLAB_CLASS_COUNT))
+        return (size_t)JZX__BLOCK_SIZE_MIN << class_of(message);
     switch (class_of(message)) {
     case JZX__MSG_EMBEDDED:
     case JZX__MSG_RETIRED: return JZX__MSG_EMBEDDED_SIZE;
     case JZX__MSG_LARGE: return block_need(message->len, tailed);
-    default: return jzx__slab_class_size(class_of(message));
+    default: return block_need(message->len, tailed) + JZX__MSG_GAP;
     }
 }
 
@@ -41,12 +44,26 @@ void jzx__no_destructor(void *data, size_t len) {
     (void)len;
 }
 
+size_t jzx__message_inline_end(const jzx_allocator *allocator) {
+    return jzx__alloc_is_checked(allocator) ? 0 : JZX_MSG_INLINE + 1;
+}
+
+/* By itself from the allocator; NULL without memory. */
+static struct jzx__message *create_checked(struct jzx_loop *loop, size_t len, size_t need) {
+    struct jzx__message *message =
+        jzx__alloc_aligned(&loop->sched.allocator, need + JZX__MSG_GAP, JZX_CACHE_LINE);
+    if (message != NULL)
+        jzx__memcheck_hide(message->payload + len, JZX__MSG_GAP);
+    return message;
+}
+
 struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx__worker *me,
                                                size_t len, jzx_msg_destructor destructor) {
     size_t need = block_need(len, destructor != NULL);
-    uint32_t class_index = jzx__slab_class(need);
+    uint32_t class_index = loop->inline_end == 0 ? JZX__MSG_CHECKED : jzx__slab_class(need);
     struct jzx__message *message =
-        class_index == JZX__MSG_LARGE
+        class_index == JZX__MSG_CHECKED ? create_checked(loop, len, need)
+        : class_index == JZX__MSG_LARGE
             ? jzx__alloc_aligned(&loop->sched.allocator, need, JZX_CACHE_LINE)
             : jzx__sched_alloc(&loop->sched, me, class_index);
     if (message == NULL)
@@ -62,16 +79,42 @@ struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx
     return message;
 }
 
+void jzx__message_hide(struct jzx__message *message) {
+    message->node.flags |= JZX__MSG_HIDDEN;
+    jzx__memcheck_hide(message->payload, message->len);
+}
+
+void jzx__message_show(struct jzx__message *message) {
+    message->node.flags &= (uint8_t)~JZX__MSG_HIDDEN;
+    jzx__memcheck_show(message->payload, message->len);
+}
+
+/* Until the block is used again, who frees it once more is told so. */
+static void note_freed(const struct jzx_loop *loop, struct jzx__message *message) {
+    message->sender = ~jzx__message_mark(loop, message);
+}
+
 void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
                                 struct jzx__message *message) {
     if (jzx__message_needs_worker(message)) {
         jzx__lane_of(&message->node)->release(loop, me, message);
         return;
     }
-    if (message->node.flags & JZX__MSG_REF)
+    if (message->node.flags & JZX__MSG_REF) {
         message = jzx__shared_unwrap(loop, me, message);
-    if (jzx__message_is_shared(message) && !jzx__shared_release(message))
-        return;
+        if (!jzx__message_is_callers(loop, message)) {
+            jzx__misuse_report(loop, "a shared buffer", message->payload,
+                               "it was freed more often than it was shared");
+            return;
+        }
+    }
+    if (jzx__message_is_shared(message)) {
+        if (!jzx__shared_release(message))
+            return;
+        note_freed(loop, message);
+    }
+    if (message->node.flags & JZX__MSG_HIDDEN)
+        jzx__message_show(message);
     if (jzx__message_trailer_kind(message) == JZX__TRAILER_DESTRUCTOR) {
         jzx_msg_destructor destructor;
         memcpy(&destructor, jzx__message_trailer(message), sizeof destructor);
@@ -83,6 +126,7 @@ void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
     switch (class_of(message)) {
     case JZX__MSG_RETIRED: break;
     case JZX__MSG_EMBEDDED: loop->part_ops[JZX__PART_TIMER]->free_block(loop, me, message); break;
+    case JZX__MSG_CHECKED: /* the allocator is the default one, which takes hidden bytes back */
     case JZX__MSG_LARGE:
         jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
         break;
@@ -124,6 +168,43 @@ void jzx__message_bury_all(struct jzx_loop *loop, struct jzx__worker *me, struct
     }
 }
 
+/* ---- buffers of callers (M5) ---- */
+
+static const char in_hand[] = "it is the message in hand, which was not taken (jzx_msg_take)";
+
+/* The message that is being handled on this thread, or NULL. In a callback of the runtime it may be
+ * gone already. */
+static struct jzx__message *current_message(void) {
+    const struct jzx__seat *seat = jzx__seat_of_thread;
+    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
+        return NULL;
+    return ((const struct jzx__turn *)seat->turn)->current;
+}
+
+void jzx__message_refuse(struct jzx_loop *loop, void *data, const char *call) {
+    const struct jzx__message *message = jzx__message_of_data(data);
+    const char *what = "the caller does not own it: it was sent, freed or never taken, or it is no "
+                       "message buffer of this loop";
+    if ((uintptr_t)message % JZX_CACHE_LINE != 0)
+        what = "it is no message buffer";
+    else if (current_message() == message)
+        what = in_hand;
+    else if (jzx__message_peek(message) == ~jzx__message_mark(loop, message))
+        what = "it was freed before";
+    jzx__misuse_report(loop, call, data, what);
+}
+
+bool jzx__message_is_borrowed(struct jzx_loop *loop, const struct jzx__visit *visit,
+                              struct jzx__message *block, const char *call) {
+    const struct jzx__message *current =
+        visit->was == 0 && jzx__shared_is_last(block) ? current_message() : NULL;
+    if (current == NULL || !(current->node.flags & JZX__MSG_REF) ||
+        jzx__message_target(current) != block)
+        return false;
+    jzx__misuse_report(loop, call, block->payload, in_hand);
+    return true;
+}
+
 void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor) {
     if (loop == NULL || len > JZX_MSG_LEN_MAX)
         return NULL;
@@ -131,20 +212,30 @@ void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor) {
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
     struct jzx__message *message = jzx__message_create_large(loop, me, len, destructor);
     jzx__visit_end(&visit);
-    return message == NULL ? NULL : message->payload;
+    if (message == NULL)
+        return NULL;
+    jzx__message_give(loop, message);
+    return message->payload;
 }
 
 void jzx_msg_free(jzx_loop *loop, void *data) {
+    static const char call[] = "jzx_msg_free";
     if (loop == NULL || data == NULL)
         return;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx__message_destroy(loop, me, jzx__message_of_data(data));
+    struct jzx__message *message = jzx__message_claim(loop, data, call);
+    if (message != NULL && !jzx__message_is_shared(message)) {
+        note_freed(loop, message);
+        jzx__message_destroy(loop, me, message);
+    } else if (message != NULL && !jzx__message_is_borrowed(loop, &visit, message, call)) {
+        jzx__message_destroy(loop, me, message);
+    }
     jzx__visit_end(&visit);
 }
 
 size_t jzx_msg_len(const void *data) {
-    if (data == NULL)
+    if (data == NULL || (uintptr_t)data % JZX_CACHE_LINE != offsetof(struct jzx__message, payload))
         return 0;
     const char *block = (const char *)data - offsetof(struct jzx__message, payload);
     return ((const struct jzx__message *)(const void *)block)->len;

@@ -6,12 +6,21 @@
  * M1  a block has one owner: a caller (alloc, take), a mailbox or stash, the turn that handles it.
  * M2  who owns a block releases it once: its destructor runs then, and never otherwise.
  * M3  every message that entered a mailbox was counted as accepted, and is counted once more when
- *     it leaves: as handled or as dead. */
+ *     it leaves: as handled or as dead.
+ * M5  a block that a caller owns has its mark in place of the sender, and no other block has. The
+ *     calls that take a buffer look at it; sends and turns, which see no pointer of a caller's, do
+ *     not pay for it.
+ *
+ * **Checked** blocks are those of a loop with the default allocator that runs under
+ * AddressSanitizer or memcheck. Each comes from malloc by itself, so that the tool sees what is
+ * used after it was freed; the bytes behind the payload are hidden from everybody, and so is the
+ * payload of a moved buffer while it waits in a mailbox or a stash. */
 #ifndef JZX_ACTOR_MESSAGE_H
 #define JZX_ACTOR_MESSAGE_H
 
 #include "actor/lane.h"
 #include "actor/loop.h"
+#include "base/memcheck.h"
 #include "base/slab.h"
 
 #include "jzx/message.h"
@@ -30,8 +39,9 @@ enum jzx__trailer {
     JZX__TRAILER_ANSWER      /* the reference of the question that the message answers */
 };
 #define JZX__MSG_TRAILER_MASK 0x07u
-/* and bits; 0x08, 0x10 and 0x20 are free, 0x80 is JZX__NODE_HINTED. */
-#define JZX__MSG_REF 0x40u /* a reference to a shared buffer, see share.h */
+/* and bits; 0x10 and 0x20 are free, 0x80 is JZX__NODE_HINTED. */
+#define JZX__MSG_HIDDEN 0x08u /* a checked block whose payload nobody may touch */
+#define JZX__MSG_REF 0x40u    /* a reference to a shared buffer, see share.h */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT
@@ -41,6 +51,9 @@ enum jzx__trailer {
 #define JZX__MSG_EMBEDDED_SIZE JZX__BLOCK_SIZE_MIN
 /* With one of these: a buffer with a count, see share.h; never in a mailbox. */
 #define JZX__MSG_SHARED 0x20u
+/* node.size_class of a checked block, and the bytes behind its payload. */
+#define JZX__MSG_CHECKED 0x40u
+#define JZX__MSG_GAP 64u
 
 struct jzx__message {
     struct jzx__node node;
@@ -74,6 +87,56 @@ static inline struct jzx__message *jzx__message_of_data(void *data) {
     return JZX_CONTAINER_OF(data, struct jzx__message, payload);
 }
 
+/* What inline_end of a loop is to be. */
+size_t jzx__message_inline_end(const jzx_allocator *allocator);
+
+/* ---- buffers of callers (M5) ---- */
+
+static inline uint64_t jzx__message_mark(const struct jzx_loop *loop,
+                                         const struct jzx__message *message) {
+    return 0xB0FFE12D0C0FFEE5u ^ (uint64_t)(uintptr_t)loop << 16 ^ (uint64_t)(uintptr_t)message;
+}
+
+/* Of a block that may be anything, on a line that is there. */
+static JZX__PEEKS uint64_t jzx__message_peek(const struct jzx__message *message) {
+    return message->sender;
+}
+
+static inline bool jzx__message_is_callers(const struct jzx_loop *loop,
+                                           const struct jzx__message *message) {
+    return (uintptr_t)message % JZX_CACHE_LINE == 0 &&
+           jzx__message_peek(message) == jzx__message_mark(loop, message);
+}
+
+/* The block becomes a caller's. */
+static inline void jzx__message_give(const struct jzx_loop *loop, struct jzx__message *message) {
+    message->sender = jzx__message_mark(loop, message);
+}
+
+JZX_COLD void jzx__message_refuse(struct jzx_loop *loop, void *data, const char *call);
+
+/* The block of a buffer that was given to a call; NULL, and a report in the log, if it is not the
+ * caller's. */
+static inline struct jzx__message *jzx__message_claim(struct jzx_loop *loop, void *data,
+                                                      const char *call) {
+    struct jzx__message *message = jzx__message_of_data(data);
+    if (JZX_LIKELY(jzx__message_is_callers(loop, message)))
+        return message;
+    jzx__message_refuse(loop, data, call);
+    return NULL;
+}
+
+/* True, with a report, if the only reference to a shared buffer is that of the message in hand. In
+ * a visit. */
+bool jzx__message_is_borrowed(struct jzx_loop *loop, const struct jzx__visit *visit,
+                              struct jzx__message *block, const char *call);
+
+/* The payload of a checked block, before it goes into a mailbox or a stash, and after. */
+void jzx__message_hide(struct jzx__message *message);
+void jzx__message_show(struct jzx__message *message);
+
+/* ---- blocks ---- */
+
 /* memcpy for at most JZX_MSG_INLINE bytes, without a call: two moves that may overlap. */
 static inline void jzx__copy_short(char *to, const char *from, size_t len) {
     if (len == 8) {
@@ -103,11 +166,9 @@ JZX_COLD struct jzx__message *jzx__message_create_large(struct jzx_loop *loop,
 void jzx__no_destructor(void *data, size_t len);
 void *jzx__message_trailer(struct jzx__message *message);
 
-/* The common case: at most JZX_MSG_INLINE bytes and no destructor. */
-static inline struct jzx__message *jzx__message_create(struct jzx_loop *loop,
-                                                       struct jzx__worker *me, size_t len) {
-    if (JZX_UNLIKELY(len > JZX_MSG_INLINE))
-        return jzx__message_create_large(loop, me, len, NULL);
+/* The common case: a payload that is shorter than inline_end, and no destructor. */
+static inline struct jzx__message *jzx__message_create_small(struct jzx_loop *loop,
+                                                             struct jzx__worker *me, size_t len) {
     struct jzx__message *message = JZX_LIKELY(me != NULL) ? jzx__slab_alloc(&me->slab, 0)
                                                           : jzx__sched_alloc(&loop->sched, NULL, 0);
     if (JZX_UNLIKELY(message == NULL))
@@ -117,6 +178,13 @@ static inline struct jzx__message *jzx__message_create(struct jzx_loop *loop,
     message->node.size_class = 0;
     message->len = (uint32_t)len;
     return message;
+}
+
+/* Any payload without a destructor. */
+static inline struct jzx__message *jzx__message_create(struct jzx_loop *loop,
+                                                       struct jzx__worker *me, size_t len) {
+    return JZX_LIKELY(len < loop->inline_end) ? jzx__message_create_small(loop, me, len)
+                                              : jzx__message_create_large(loop, me, len, NULL);
 }
 
 JZX_COLD void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,

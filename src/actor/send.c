@@ -117,7 +117,7 @@ jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void 
         return send_any(loop, to, from, data, len, tag);
     if (JZX_UNLIKELY(tag >= JZX_TAG_RESERVED))
         return send_any(loop, to, from, data, len, tag);
-    if (JZX_UNLIKELY(len > JZX_MSG_INLINE))
+    if (JZX_UNLIKELY(len >= loop->inline_end))
         return send_any(loop, to, from, data, len, tag);
     if (JZX_UNLIKELY(data == NULL) && len != 0)
         return send_any(loop, to, from, data, len, tag);
@@ -138,6 +138,8 @@ jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t
     return jzx_send(loop, to, JZX_NOBODY, data, len, tag);
 }
 
+static const char move_name[] = "jzx_send_msg";
+
 /* Moves a reference, in a message that is made for it. */
 static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *actor,
                            struct jzx__message *block, const struct envelope *envelope,
@@ -153,19 +155,36 @@ static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct
     return jzx__send_refuse(loop, me, err);
 }
 
+/* A buffer that was refused is still the caller's. */
+static JZX_COLD jzx_err keep(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__message *message, jzx_err reason) {
+    if (message->node.flags & JZX__MSG_HIDDEN)
+        jzx__message_show(message);
+    jzx__message_give(loop, message);
+    return jzx__send_refuse(loop, me, reason);
+}
+
 static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me,
-                           const struct envelope *envelope, void *data, uint32_t tag) {
-    if (data == NULL || tag >= JZX_TAG_RESERVED)
+                           const struct jzx__visit *visit, const struct envelope *envelope,
+                           void *data, uint32_t tag) {
+    struct jzx__message *message =
+        data == NULL || tag >= JZX_TAG_RESERVED ? NULL : jzx__message_claim(loop, data, move_name);
+    if (message == NULL)
         return jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, envelope->to);
     if (actor == NULL)
         return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
-    struct jzx__message *message = jzx__message_of_data(data);
-    if (jzx__message_is_shared(message))
-        return move_shared(loop, me, actor, message, envelope, tag);
+    if (JZX_UNLIKELY(message->node.size_class >= JZX__MSG_SHARED)) {
+        if (jzx__message_is_shared(message))
+            return jzx__message_is_borrowed(loop, visit, message, move_name)
+                       ? jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG)
+                       : move_shared(loop, me, actor, message, envelope, tag);
+        if (message->node.size_class == JZX__MSG_CHECKED)
+            jzx__message_hide(message);
+    }
     address(message, envelope, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
-    return err == JZX_OK ? JZX_OK : jzx__send_refuse(loop, me, err);
+    return err == JZX_OK ? JZX_OK : keep(loop, me, message, err);
 }
 
 jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data, uint32_t tag) {
@@ -174,15 +193,16 @@ jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *d
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
     const struct envelope envelope = {.to = to, .from = from};
-    jzx_err err = move_inside(loop, me, &envelope, data, tag);
+    jzx_err err = move_inside(loop, me, &visit, &envelope, data, tag);
     jzx__visit_end(&visit);
     return err;
 }
 
 jzx_err jzx_send_shared(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, void *data,
                         uint32_t tag) {
-    struct jzx__message *block = data == NULL ? NULL : jzx__message_of_data(data);
-    if (loop == NULL || block == NULL || !jzx__message_is_shared(block))
+    struct jzx__message *block =
+        loop == NULL || data == NULL ? NULL : jzx__message_claim(loop, data, "jzx_send_shared");
+    if (block == NULL || !jzx__message_is_shared(block))
         return jzx_send_msg(loop, to, from, NULL, tag); /* refused, and in the books */
     jzx__shared_acquire(block);
     jzx_err err = jzx_send_msg(loop, to, from, data, tag); /* moves the new one */

@@ -12,9 +12,21 @@ void jzx__shared_init(struct jzx__message *block) {
     jzx__atomic_store_relaxed(&shared_of(block)->references, 1u);
 }
 
+void *jzx__message_reveal(struct jzx__message *message) {
+    if (message->node.flags & JZX__MSG_HIDDEN)
+        jzx__message_show(message);
+    return message->node.flags & JZX__MSG_REF ? jzx__message_target(message)->payload
+                                              : message->payload;
+}
+
 void jzx__shared_acquire(struct jzx__message *block) {
     /* relaxed: the caller has a reference, so that it cannot go away */
     jzx__atomic_add_relaxed(&shared_of(block)->references, 1u);
+}
+
+bool jzx__shared_is_last(struct jzx__message *block) {
+    /* relaxed: only who has a reference can make another */
+    return jzx__atomic_load_relaxed(&shared_of(block)->references) == 1;
 }
 
 bool jzx__shared_release(struct jzx__message *block) {
@@ -45,7 +57,9 @@ struct jzx__message *jzx__shared_unwrap(struct jzx_loop *loop, struct jzx__worke
 void *jzx_msg_share(jzx_loop *loop, void *data) {
     if (loop == NULL || data == NULL)
         return NULL;
-    struct jzx__message *block = jzx__message_of_data(data);
+    struct jzx__message *block = jzx__message_claim(loop, data, "jzx_msg_share");
+    if (block == NULL)
+        return NULL;
     if (!jzx__message_is_shared(block))
         jzx__shared_init(block);
     return data;

@@ -26,10 +26,12 @@ static inline struct jzx__message *jzx__message_target(const struct jzx__message
     return target;
 }
 
+JZX_COLD void *jzx__message_reveal(struct jzx__message *message);
+
 /* What a receiver is shown. */
 static inline void *jzx__message_data(struct jzx__message *message) {
-    if (JZX_UNLIKELY(message->node.flags & JZX__MSG_REF))
-        return jzx__message_target(message)->payload;
+    if (JZX_UNLIKELY(message->node.flags & (JZX__MSG_REF | JZX__MSG_HIDDEN)))
+        return jzx__message_reveal(message);
     return message->payload;
 }
 
@@ -38,6 +40,9 @@ void jzx__shared_init(struct jzx__message *block);
 
 /* One more reference, for a caller that has one. */
 void jzx__shared_acquire(struct jzx__message *block);
+
+/* True if nobody has a reference but one. */
+bool jzx__shared_is_last(struct jzx__message *block);
 
 /* Gives a reference up. True if it was the last one: the block is the caller's. */
 bool jzx__shared_release(struct jzx__message *block);

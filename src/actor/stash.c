@@ -41,6 +41,8 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
         struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
         message = jzx__shared_unwrap(ctx->loop, me, message);
         jzx__visit_end(&visit);
+    } else {
+        jzx__message_give(ctx->loop, message);
     }
     return message->payload;
 }
@@ -71,6 +73,8 @@ static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
     const struct jzx__lane_ops *lane = jzx__lane_of(node);
     if (lane->stash != NULL)
         lane->stash(cold, turn->current);
+    if (JZX_UNLIKELY(node->size_class == JZX__MSG_CHECKED) && !(node->flags & JZX__MSG_REF))
+        jzx__message_hide(turn->current);
     node->next = NULL;
     if (cold->stash_first == NULL)
         cold->stash_first = node;

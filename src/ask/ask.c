@@ -142,8 +142,8 @@ static struct jzx__message *compose(struct jzx_loop *loop, struct jzx__worker *m
     if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
         jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message =
-        letter->len <= INLINE_MAX
-            ? jzx__message_create(loop, me, JZX_MSG_INLINE)
+        letter->len + JZX_MSG_INLINE - INLINE_MAX < loop->inline_end
+            ? jzx__message_create_small(loop, me, JZX_MSG_INLINE)
             : jzx__message_create_large(loop, me, letter->len, jzx__no_destructor);
     if (message == NULL)
         return NULL;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include "base/assert.h"
+#include "base/memcheck.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +22,10 @@ static void default_free(void *ctx, void *ptr, size_t size) {
 }
 
 const jzx_allocator jzx__allocator_default = {default_alloc, default_free, NULL};
+
+bool jzx__alloc_is_checked(const jzx_allocator *hooks) {
+    return hooks->alloc == default_alloc && jzx__memcheck_is_on();
+}
 
 #define ADDRESS_MAX ((uintptr_t)1 << 48)
 

@@ -5,10 +5,15 @@
 
 #include "jzx/config.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* malloc and free in the form of the hooks. */
 extern const jzx_allocator jzx__allocator_default;
+
+/* True if AddressSanitizer or memcheck sees each block of these hooks (memcheck.h): then it pays to
+ * take all memory of the program's code from them by itself. */
+bool jzx__alloc_is_checked(const jzx_allocator *hooks);
 
 static inline void *jzx__alloc(const jzx_allocator *hooks, size_t size) {
     return hooks->alloc(hooks->ctx, size);

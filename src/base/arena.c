@@ -55,6 +55,8 @@ struct jzx__arena *jzx__arena_create(const jzx_allocator *allocator, size_t quot
     memset(arena, 0, sizeof *arena);
     arena->allocator = allocator;
     arena->quota_bytes = quota_bytes;
+    arena->small_end =
+        jzx__alloc_is_checked(allocator) ? 0 : JZX__ARENA_SMALL_MAX - JZX__ARENA_HEADER;
     open_chunk(arena, chunk, JZX__ARENA_CHUNK_MIN, sizeof *chunk + sizeof *arena);
     return arena;
 }
@@ -78,6 +80,21 @@ void jzx__arena_destroy(struct jzx__arena *arena) {
         release(allocator, chunk, chunk->size_bytes);
         chunk = next;
     }
+}
+
+/* ---- pointers that may be wrong ---- */
+
+bool jzx__arena_has_page(const struct jzx__arena *arena, const void *ptr) {
+    uintptr_t at = (uintptr_t)ptr;
+    for (const struct jzx__arena_large *large = arena->larges; large != NULL; large = large->next) {
+        if (large + 1 == ptr)
+            return true;
+    }
+    for (const struct jzx__arena_chunk *chunk = arena->chunks; chunk != NULL; chunk = chunk->next) {
+        if (at - (uintptr_t)chunk < chunk->size_bytes)
+            return true;
+    }
+    return false;
 }
 
 /* ---- allocating ---- */
@@ -134,7 +151,7 @@ static void *alloc_large(struct jzx__arena *arena, size_t size) {
 void *jzx__arena_alloc_slow(struct jzx__arena *arena, size_t size) {
     if (size == 0)
         return NULL;
-    if (!jzx__arena_is_small(size))
+    if (!jzx__arena_is_small(arena, size))
         return alloc_large(arena, size);
     size_t total = jzx__arena_class_size(jzx__arena_class(size + JZX__ARENA_HEADER));
     if (arena->used_bytes + total > arena->quota_bytes || !add_chunk(arena, total))
@@ -159,8 +176,8 @@ void jzx__arena_free_large(struct jzx__arena *arena, void *ptr) {
     release_large(arena, large_of(ptr));
 }
 
-size_t jzx__arena_cost(size_t size) {
-    return jzx__arena_is_small(size)
+size_t jzx__arena_cost(const struct jzx__arena *arena, size_t size) {
+    return jzx__arena_is_small(arena, size)
                ? jzx__arena_class_size(jzx__arena_class(size + JZX__ARENA_HEADER))
                : sizeof(struct jzx__arena_large) + size;
 }
@@ -179,15 +196,16 @@ void *jzx__arena_realloc(struct jzx__arena *arena, void *ptr, size_t size) {
     bool was_large = class_index == JZX__ARENA_LARGE;
     size_t len = was_large ? large_of(ptr)->total_bytes - sizeof(struct jzx__arena_large)
                            : (uint16_t)(header >> JZX__ARENA_LEN_SHIFT);
-    if (jzx__arena_is_small(size) && jzx__arena_class(size + JZX__ARENA_HEADER) == class_index) {
+    if (jzx__arena_is_small(arena, size) &&
+        jzx__arena_class(size + JZX__ARENA_HEADER) == class_index) {
         resize(arena, ptr, class_index, size);
         return ptr;
     }
-    size_t cost = jzx__arena_cost(len);
+    size_t cost = jzx__arena_cost(arena, len);
     size_t quota = arena->quota_bytes;
     jzx__arena_note_peak(arena);
     arena->used_bytes -= cost; /* only the difference counts */
-    if (jzx__arena_cost(size) <= cost)
+    if (jzx__arena_cost(arena, size) <= cost)
         arena->quota_bytes = SIZE_MAX; /* it may have been lowered below what is used */
     void *block = jzx__arena_alloc(arena, size);
     arena->quota_bytes = quota;

@@ -17,7 +17,8 @@
  *     that is not of this arena, a second free, and an overflow into the next header are caught.
  * A4  without memory an allocation returns NULL and nothing has changed; a free never fails.
  *
- * Under AddressSanitizer everything but the bytes that were asked for is poisoned.
+ * In a library that is built for AddressSanitizer everything but the bytes that were asked for is
+ * poisoned. Where such a tool sees what the hooks do (jzx__alloc_is_checked) all blocks are large.
  *
  * Rejected: no headers (free would have to be told the size, as with sized deallocation, and could
  * check nothing); merging free neighbours (costs a word per block and a branch per free, and an
@@ -59,6 +60,7 @@
 #define JZX__ARENA_HEADER 8u
 #define JZX__ARENA_CHUNK_MIN 1024u
 #define JZX__ARENA_CHUNK_MAX 65536u
+#define JZX__ARENA_PAGE 4096u /* no page is smaller */
 
 /* The word before each block. Bits 0-31: the mark (A3). Bits 32-47: the bytes that were asked for,
  * if it is not large. Bits 48-63: the class, or JZX__ARENA_LARGE. Of a free block it is 0. */
@@ -78,6 +80,7 @@ struct jzx__arena {
     char *cut_end;
     size_t used_bytes;
     size_t quota_bytes; /* SIZE_MAX: none */
+    size_t small_end;   /* blocks of 1 to this many bytes are small */
     struct jzx__arena_free *free[JZX__ARENA_CLASS_COUNT];
 
     /* Rarely. */
@@ -109,8 +112,11 @@ static inline size_t jzx__arena_class_size(uint32_t class_index) {
     return (size_t)(5 + class_index % 4) << (class_index / 4 + 2);
 }
 
-static inline bool jzx__arena_is_small(size_t size) {
-    return size - 1 < JZX__ARENA_SMALL_MAX - JZX__ARENA_HEADER; /* 0 is not */
+static inline bool jzx__arena_is_small(const struct jzx__arena *arena, size_t size) {
+    bool is_small = size - 1 < arena->small_end; /* 0 is not */
+    if (is_small && size > JZX__ARENA_SMALL_MAX - JZX__ARENA_HEADER)
+        __builtin_unreachable();
+    return is_small;
 }
 
 static inline uint32_t jzx__arena_mark(const struct jzx__arena *arena) {
@@ -125,7 +131,10 @@ static inline uint64_t jzx__arena_header(const struct jzx__arena *arena, size_t 
 
 /* Headers and links lie in poisoned bytes. */
 static JZX__ARENA_PEEKS uint64_t jzx__arena_peek(const void *ptr) {
-    return ((const uint64_t *)ptr)[-1];
+    const struct __attribute__((packed, may_alias)) {
+        uint64_t word; /* ptr may be wrong, and not aligned */
+    } *header = ptr;
+    return header[-1].word;
 }
 
 static JZX__ARENA_PEEKS void jzx__arena_poke(void *ptr, uint64_t header) {
@@ -141,13 +150,24 @@ static JZX__ARENA_PEEKS void jzx__arena_link(struct jzx__arena_free *it,
     it->next = next;
 }
 
+/* True if what is before a pointer to the begin of a page is memory of the arena: else it may not
+ * be there at all. */
+JZX_COLD bool jzx__arena_has_page(const struct jzx__arena *arena, const void *ptr);
+
+/* True if ptr is a block in use of this arena (A3), whatever it is. */
+static inline bool jzx__arena_owns(const struct jzx__arena *arena, const void *ptr) {
+    if (JZX_UNLIKELY((uintptr_t)ptr % JZX__ARENA_PAGE == 0) && !jzx__arena_has_page(arena, ptr))
+        return false;
+    return (uint32_t)jzx__arena_peek(ptr) == jzx__arena_mark(arena);
+}
+
 /* Large blocks, new chunks, and what is refused. */
 JZX_COLD void *jzx__arena_alloc_slow(struct jzx__arena *arena, size_t size);
 JZX_COLD void jzx__arena_free_large(struct jzx__arena *arena, void *ptr);
 
 /* The common case: a block that was used before, or one from the newest chunk. NULL otherwise. */
 JZX_INLINE void *jzx__arena_alloc_easy(struct jzx__arena *arena, size_t size) {
-    if (JZX_UNLIKELY(!jzx__arena_is_small(size)))
+    if (JZX_UNLIKELY(!jzx__arena_is_small(arena, size)))
         return NULL;
     uint32_t class_index = jzx__arena_class(size + JZX__ARENA_HEADER);
     size_t total = jzx__arena_class_size(class_index);
@@ -213,6 +233,6 @@ static inline void jzx__arena_free(struct jzx__arena *arena, void *ptr) {
 void *jzx__arena_realloc(struct jzx__arena *arena, void *ptr, size_t size);
 
 /* What a block of size bytes counts for, with all that it takes. */
-size_t jzx__arena_cost(size_t size);
+size_t jzx__arena_cost(const struct jzx__arena *arena, size_t size);
 
 #endif

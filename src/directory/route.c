@@ -151,7 +151,10 @@ jzx_err jzx_group_broadcast(jzx_loop *loop, const char *group, jzx_actor_id from
 
 jzx_err jzx_group_broadcast_shared(jzx_loop *loop, const char *group, jzx_actor_id from, void *data,
                                    uint32_t tag, size_t *delivered) {
-    if (data == NULL || !jzx__message_is_shared(jzx__message_of_data(data)))
+    struct jzx__message *block = loop == NULL || data == NULL
+                                     ? NULL
+                                     : jzx__message_claim(loop, data, "jzx_group_broadcast_shared");
+    if (block == NULL || !jzx__message_is_shared(block))
         return refuse(loop);
     struct parcel parcel = {.from = from, .tag = tag, .shared = data};
     return broadcast_named(loop, group, &parcel, delivered);

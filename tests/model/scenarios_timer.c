@@ -151,6 +151,7 @@ static void set_up_bare(void) {
     s.loop.sched.clock = (struct jzx__clock){.now = clock_now, .manual_ns = MS};
     model_thread_local(&jzx__seat_of_thread, sizeof jzx__seat_of_thread);
     jzx__timer_pool_init(&s.timer_pool, &model_allocator);
+    s.loop.inline_end = JZX_MSG_INLINE + 1;
     s.loop.parts[JZX__PART_TIMER] = &s.timer_pool;
     s.loop.part_ops = jzx__part_table;
     s.loop.table.max = 2; /* the rest of it is zero already, as jzx__table_init would have it */

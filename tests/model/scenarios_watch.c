@@ -194,6 +194,7 @@ static void set_up(void) {
     workers.cpu_count = 2;
     MODEL_ASSERT(jzx__sched_init(&s.loop.sched, &config, &ops));
     model_thread_local(&jzx__seat_of_thread, sizeof jzx__seat_of_thread);
+    s.loop.inline_end = JZX_MSG_INLINE + 1;
     s.loop.part_ops = jzx__part_table;
     s.loop.table.max = 4; /* the rest of it is zero already, as jzx__table_init would have it */
     s.loop.table.allocator = &model_allocator;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has made a call that makes no sense. */
+#include "actor/misuse.h"
+
+#include "actor/loop.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+/* The turn or cleanup that runs on this thread, or NULL. */
+static const struct jzx__turn *running_turn(void) {
+    const struct jzx__seat *seat = jzx__seat_of_thread;
+    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
+        return NULL;
+    return seat->cleanup != NULL ? seat->cleanup : seat->turn;
+}
+
+void jzx__misuse_report(struct jzx_loop *loop, const char *call, const void *ptr,
+                        const char *what) {
+    const struct jzx__turn *turn = running_turn();
+    char name[JZX_NAME_MAX + 1] = "";
+    char who[JZX_NAME_MAX + 48] = "a thread that is no actor";
+    if (turn != NULL) {
+        jzx__name_read(turn->actor, name);
+        snprintf(who, sizeof who, "actor %u.%u%s%s", jzx_id_index(turn->ctx.self),
+                 jzx_id_generation(turn->ctx.self), name[0] == '\0' ? "" : " ", name);
+    }
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S3 of seat.h */
+    jzx__log(&loop->sched.log, JZX_LOG_ERROR, "%s(%p) by %s: %s", call, ptr, who, what);
+    jzx__visit_end(&visit);
+}

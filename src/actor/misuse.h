@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of wrong use that cannot be, or is not only, a status. */
+#ifndef JZX_ACTOR_MISUSE_H
+#define JZX_ACTOR_MISUSE_H
+
+#include "base/compiler.h"
+
+struct jzx_loop;
+
+/* The log says which actor has given ptr to which call, and what is wrong with it. */
+JZX_COLD void jzx__misuse_report(struct jzx_loop *loop, const char *call, const void *ptr,
+                                 const char *what);
+
+#endif
