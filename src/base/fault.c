@@ -299,20 +299,32 @@ static void trim_stack(struct jzx__fault *fault) {
     memmove(fault->stack, fault->stack + first, fault->stack_count * sizeof fault->stack[0]);
 }
 
+/* Its caller is all that is known of a call of what is no code: to unwind from there one would have
+ * to read the code. */
+static void walk_wild_call(const ucontext_t *context, struct jzx__fault *fault) {
+    fault->stack[0] = (void *)fault->pc;
+    fault->stack_count = 1;
+    fault->stack[1] = (void *)return_address(context); /* which may not be there */
+    fault->stack_count = 2;
+}
+
+static void walk_stack(struct jzx__fault *fault) {
+#if defined(__GLIBC__)
+    int count = backtrace(fault->stack, (int)JZX__FAULT_STACK_MAX);
+    fault->stack_count = count > 0 ? (uint32_t)count : 0;
+#endif
+    trim_stack(fault);
+}
+
 /* A function of its own: it comes back by a jump if the stack is broken. */
 static __attribute__((noinline)) void walk(struct jzx__fault_guard *guard,
                                            const ucontext_t *context, struct jzx__fault *fault) {
     set_phase(guard, WALKING);
     if (_setjmp(guard->walk_end) == 0) {
-#if defined(__GLIBC__)
-        int count = backtrace(fault->stack, (int)JZX__FAULT_STACK_MAX);
-        fault->stack_count = count > 0 ? (uint32_t)count : 0;
-#endif
-        trim_stack(fault);
-        if (is_wild_call(fault)) {
-            fault->stack[1] = (void *)return_address(context);
-            fault->stack_count = 2;
-        }
+        if (is_wild_call(fault))
+            walk_wild_call(context, fault);
+        else
+            walk_stack(fault);
     } else if (fault->stack_count == 0) {
         fault->stack[0] = (void *)fault->pc;
         fault->stack_count = 1;

@@ -104,6 +104,43 @@ JZX_TEST(a_fault_in_one_of_ten_thousand_is_not_felt_by_the_others, "C20") {
     }
 }
 
+/* ---- calls of what is no code ---- */
+
+static jzx_behavior_result call_it(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    no_function = (void (*)(void))(uintptr_t)ctx->state;
+    call_wild();
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_call_through_any_bad_pointer_is_contained, "C20") {
+    static char data[8192];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *gone = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(gone != MAP_FAILED && munmap(gone, page) == 0);
+    char *locked = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(locked != MAP_FAILED);
+    void *const targets[] = {NULL,
+                             (void *)(uintptr_t)1,
+                             (void *)(uintptr_t)0x10000,
+                             (void *)(uintptr_t)0x12345678,
+                             (void *)(uintptr_t)0x5a5a5a5a5a5a5a58u,
+                             data + 100, /* there, but no code */
+                             locked,
+                             gone};
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        jzx_loop *loop = open_loop(1);
+        jzx_actor_id id =
+            fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = call_it, .state = targets[i]));
+        fixture_send(loop, id, GO);
+        run(loop);
+        JZX_EXPECT_EQ(fixture_stats(loop).failed, 1);
+        fixture_destroy(loop);
+    }
+    no_function = NULL;
+    munmap(locked, page);
+}
+
 /* ---- what is said of it ---- */
 
 static struct {
