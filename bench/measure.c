@@ -46,7 +46,7 @@ static bool is_pinned(const struct bench *bench, const struct setup *setup) {
 
 void run_here(const struct bench *bench, const struct setup *setup, struct bench_run *run) {
     jzx_config config;
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     if (bench->config != NULL)
         config = *bench->config;
     config.workers = setup->workers;

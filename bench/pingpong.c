@@ -107,7 +107,7 @@ static uint64_t run_part(unsigned index) {
 
 static void run_apart(jzx_loop *unused, uint64_t size, struct bench_run *run) {
     jzx_config config;
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     config.workers = 1;
     config.log.level = JZX_LOG_ERROR;
     apart.count = jzx_loop_workers(unused);

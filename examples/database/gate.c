@@ -24,7 +24,8 @@ static jzx_err open_series(jzx_context *ctx, const char *series) {
     spec.name = series;
     spec.registered = name;
     jzx_err err = jzx_lookup(ctx->loop, "ingest", &supervisor);
-    return err == JZX_OK ? jzx_supervisor_add(ctx->loop, supervisor, &spec, ctx->self) : err;
+    return err == JZX_OK ? jzx_supervisor_add(ctx->loop, supervisor, &spec, sizeof spec, ctx->self)
+                         : err;
 }
 
 /* JZX_OK also if a message will come that says when to try again: *wait is true then. */

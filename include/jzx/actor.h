@@ -152,7 +152,8 @@ typedef struct jzx_actor_info {
 
 JZX_BEGIN_C
 
-JZX_API void jzx_spawn_opts_init(jzx_spawn_opts *opts);
+/* As JZX_SPAWN_OPTS(); size is sizeof *opts. JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size);
 
 /* Makes an actor; *id (may be NULL) is valid at once, also for sends. Any thread.
  * Of the actors of a worker that never ran the newest has its first turn first, and about every

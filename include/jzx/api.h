@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What every public header needs: symbol visibility, C linkage, attributes. */
+/* What every public header needs: symbol visibility, C linkage, attributes.
+ *
+ * Options and infos begin with their size, which the caller sets; arrays of structs, and those that
+ * begin with something else (jzx_child_spec), are passed with it. It tells which version of the
+ * struct a program was compiled with, as new fields come at the end only. A size that is smaller
+ * than this library's is an older program's: options that it does not know are 0, the default, and
+ * infos are filled up to its size. A size that is larger, or too small for the first field, is
+ * JZX_ERR_INVALID_ARG. */
 #ifndef JZX_API_H
 #define JZX_API_H
 

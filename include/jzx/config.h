@@ -147,8 +147,9 @@ typedef struct jzx_config {
 
 JZX_BEGIN_C
 
-/* Fills config with the size and the defaults. Any thread. */
-JZX_API void jzx_config_init(jzx_config *config);
+/* Fills config with its size, which is sizeof *config, and the defaults. Any thread.
+ * JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_config_init(jzx_config *config, size_t size);
 
 /* JZX_OK, or JZX_ERR_INVALID_ARG and the name of the first wrong field in *field (a static
  * string; field may be NULL; untouched on success). NULL is a valid configuration: the defaults. */

@@ -177,7 +177,8 @@ typedef struct jzx_child_added {
 
 JZX_BEGIN_C
 
-JZX_API void jzx_supervisor_opts_init(jzx_supervisor_opts *opts);
+/* As JZX_SUPERVISOR_OPTS(); size is sizeof *opts. JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_supervisor_opts_init(jzx_supervisor_opts *opts, size_t size);
 
 /* JZX_OK, or JZX_ERR_INVALID_ARG and the name of the first wrong field in *field (a static string;
  * may be NULL; untouched on success): also in the supervisors below. */
@@ -210,13 +211,15 @@ JZX_API jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,
 JZX_API jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id supervisor, size_t index,
                                           jzx_child_info *info);
 
-/* Asks it to add and start a child, behind all others. When its init is through, or it could not be
- * started, actor reply_to (or JZX_NOBODY) gets one message JZX_TAG_CHILD_ADDED. The err in it:
- * JZX_ERR_EXISTS if a name is taken, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
- * jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure counted.
- * Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no effect. */
+/* Asks it to add and start a child, behind all others; spec_size is sizeof *spec. When its init is
+ * through, or it could not be started, actor reply_to (or JZX_NOBODY) gets one message
+ * JZX_TAG_CHILD_ADDED. The err in it: JZX_ERR_EXISTS if a name is taken, JZX_ERR_LOOP_CLOSED if the
+ * supervisor is closing, errors of jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is
+ * forgotten, and no failure counted. Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a
+ * significant child that has no effect. */
 JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
-                                   const jzx_child_spec *spec, jzx_actor_id reply_to);
+                                   const jzx_child_spec *spec, size_t spec_size,
+                                   jzx_actor_id reply_to);
 
 /* Asks it to stop a child and forget it: also the way for a permanent child to leave for good. */
 JZX_API jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const char *name);

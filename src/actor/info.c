@@ -6,6 +6,7 @@
 
 #include "actor/mailbox.h"
 #include "actor/part.h"
+#include "base/sized.h"
 
 static size_t list_size_bytes(const struct jzx__node *node) {
     size_t bytes = 0;
@@ -180,7 +181,7 @@ static jzx_err fill_by_id(const struct look *look, jzx_actor_id id, jzx_actor_in
 }
 
 jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info) {
-    if (loop == NULL || info == NULL || info->size != sizeof *info)
+    if (loop == NULL || !jzx__is_sized(info, sizeof *info))
         return JZX_ERR_INVALID_ARG;
     jzx_actor_info found;
     struct look look;
@@ -188,12 +189,12 @@ jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_info *info
     jzx_err err = fill_by_id(&look, id, &found);
     look_end(&look);
     if (err == JZX_OK)
-        *info = found;
+        jzx__write_sized(info, &found);
     return err;
 }
 
 jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
-    if (loop == NULL || cursor == NULL || info == NULL || info->size != sizeof *info)
+    if (loop == NULL || cursor == NULL || !jzx__is_sized(info, sizeof *info))
         return JZX_ERR_INVALID_ARG;
     jzx_actor_info found;
     jzx_err err = JZX_ERR_NO_SUCH_ACTOR;
@@ -208,6 +209,6 @@ jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
     }
     look_end(&look);
     if (err == JZX_OK)
-        *info = found;
+        jzx__write_sized(info, &found);
     return err;
 }

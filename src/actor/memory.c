@@ -5,6 +5,7 @@
 #include "actor/misuse.h"
 #include "actor/own.h"
 #include "base/arena.h"
+#include "base/sized.h"
 
 #include "jzx/heap.h"
 
@@ -123,16 +124,17 @@ jzx_err jzx_heap_set_quota(jzx_context *ctx, size_t quota_bytes) {
 
 jzx_err jzx_heap_info_get(jzx_context *ctx, jzx_heap_info *info) {
     struct jzx__actor *actor = owner_of(ctx);
-    if (actor == NULL || info == NULL || info->size != sizeof *info)
+    if (actor == NULL || !jzx__is_sized(info, sizeof *info))
         return JZX_ERR_INVALID_ARG;
     struct jzx__arena *arena = arena_of(actor);
-    *info = (jzx_heap_info){.size = sizeof *info, .quota_bytes = ctx->loop->default_heap_quota};
+    jzx_heap_info seen = {.size = sizeof seen, .quota_bytes = ctx->loop->default_heap_quota};
     if (arena != NULL) {
-        info->used_bytes = arena->used_bytes;
-        info->peak_bytes = jzx__arena_peak(arena);
-        info->taken_bytes = arena->taken_bytes;
-        info->quota_bytes = arena->quota_bytes == SIZE_MAX ? 0 : arena->quota_bytes;
+        seen.used_bytes = arena->used_bytes;
+        seen.peak_bytes = jzx__arena_peak(arena);
+        seen.taken_bytes = arena->taken_bytes;
+        seen.quota_bytes = arena->quota_bytes == SIZE_MAX ? 0 : arena->quota_bytes;
     }
+    jzx__write_sized(info, &seen);
     return JZX_OK;
 }
 

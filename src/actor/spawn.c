@@ -5,15 +5,16 @@
 #include "actor/announce.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"
+#include "base/sized.h"
 
 #include "jzx/context.h"
 
 #include <stddef.h>
 #include <string.h>
 
-void jzx_spawn_opts_init(jzx_spawn_opts *opts) {
-    if (opts != NULL)
-        *opts = JZX_SPAWN_OPTS();
+jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size) {
+    const jzx_spawn_opts full = JZX_SPAWN_OPTS();
+    return jzx__init_sized(opts, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
 
 _Static_assert(sizeof(jzx_spawn_opts) == 104, "beyond 111 bytes gcc 12 clears it by rep stos");
@@ -271,6 +272,12 @@ static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
 
 jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
                          const struct jzx__bonds *bonds, jzx_actor_id *id) {
+    jzx_spawn_opts full;
+    if (opts != NULL && opts->size != sizeof full) { /* of an older program, or wrong */
+        if (!jzx__read_sized(&full, sizeof full, opts))
+            return JZX_ERR_INVALID_ARG;
+        opts = &full;
+    }
     if (!opts_are_valid(opts) || !place_exists(loop, opts))
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_stop_state(&loop->sched) != JZX__OPEN)
@@ -300,16 +307,18 @@ static inline uint64_t tail_of(const jzx_spawn_opts *opts) {
     return tail;
 }
 
-/* Valid options that ask for nothing beyond the 128 bytes of the slot. */
+/* Valid options that ask for nothing beyond the 128 bytes of the slot. Smaller ones have not all
+ * that is read here. */
 static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
+    if (opts->size != sizeof *opts)
+        return false;
     const jzx_spawn_opts extra = {.on_full = (jzx_on_full)UINT32_MAX,
                                   .place = UINT16_MAX,
                                   .priority = UINT8_MAX,
                                   .account = true}; /* all of the tail but daemon */
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
                        opts->stash_cap | (tail_of(opts) & tail_of(&extra)) | reserved_of(opts);
-    return opts->size == sizeof *opts && extras == 0 && opts->behavior != NULL &&
-           opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
+    return extras == 0 && opts->behavior != NULL && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 
 /* The common case, inside the bracket: decides everything before it changes anything, as jzx_send

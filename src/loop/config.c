@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/cpus.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "sched/crew.h"
 
 #include "jzx/time.h"
@@ -64,11 +65,10 @@ void jzx__config_settle(jzx_config *config) {
     fill_threads(config);
 }
 
-void jzx_config_init(jzx_config *config) {
-    if (config == NULL)
-        return;
-    *config = JZX_CONFIG();
-    jzx__config_fill(config);
+jzx_err jzx_config_init(jzx_config *config, size_t size) {
+    jzx_config full = JZX_CONFIG();
+    jzx__config_fill(&full);
+    return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
 
 static bool is_power_of_two(uint32_t n) {
@@ -109,8 +109,6 @@ static const char *wrong_thread_field(const jzx_config *config) {
 }
 
 static const char *wrong_field(const jzx_config *config) {
-    if (config->size != sizeof *config)
-        return "size";
     if ((config->allocator.alloc == NULL) != (config->allocator.free == NULL) ||
         (config->allocator.alloc == jzx__allocator_default.alloc) !=
             (config->allocator.free == jzx__allocator_default.free))
@@ -131,7 +129,10 @@ static const char *wrong_field(const jzx_config *config) {
 }
 
 jzx_err jzx_config_check(const jzx_config *config, const char **field) {
-    const char *wrong = config == NULL ? NULL : wrong_field(config);
+    jzx_config full;
+    if (config == NULL)
+        return JZX_OK;
+    const char *wrong = jzx__read_sized(&full, sizeof full, config) ? wrong_field(&full) : "size";
     if (wrong == NULL)
         return JZX_OK;
     if (field != NULL)

@@ -13,6 +13,7 @@
 #include "actor/part.h"
 #include "actor/turn.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "loop/config.h"
 #include "loop/stop.h"
 #include "sched/balance.h"
@@ -138,7 +139,9 @@ no_parts:
 jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (jzx_config_check(config, NULL) != JZX_OK)
         return NULL;
-    jzx_config filled = config != NULL ? *config : JZX_CONFIG();
+    jzx_config filled = JZX_CONFIG();
+    if (config != NULL)
+        (void)jzx__read_sized(&filled, sizeof filled, config); /* as the check has found */
     jzx__config_settle(&filled);
     struct jzx_loop *loop =
         jzx__alloc_aligned(&filled.allocator, sizeof *loop, _Alignof(struct jzx_loop));

@@ -3,6 +3,7 @@
 #include "actor/loop.h"
 #include "actor/part.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "pool/names.h"
 #include "pool/pool.h"
 
@@ -42,8 +43,9 @@ jzx_err jzx_pool_unregister(jzx_loop *loop, jzx_pool *pool) {
 }
 
 jzx_pool *jzx_pool_lookup(jzx_loop *loop, const jzx_pool_type *type) {
-    if (loop == NULL || type == NULL || type->size != sizeof *type || type->name == NULL)
+    jzx_pool_type full;
+    if (loop == NULL || !jzx__read_sized(&full, sizeof full, type) || full.name == NULL)
         return NULL;
-    struct jzx__pool *pool = jzx__pool_names_find(names_of(loop), type);
+    struct jzx__pool *pool = jzx__pool_names_find(names_of(loop), &full);
     return pool == NULL ? NULL : &pool->head;
 }

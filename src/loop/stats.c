@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The observer and the counters of a loop, as its users see them. */
 #include "actor/loop.h"
+#include "base/sized.h"
 
 #include <string.h>
 
 jzx_err jzx_loop_set_observer(jzx_loop *loop, const jzx_observer *observer, void *ctx) {
-    if (loop == NULL || (observer != NULL && observer->size != sizeof *observer))
+    jzx_observer full;
+    if (loop == NULL || (observer != NULL && !jzx__read_sized(&full, sizeof full, observer)))
         return JZX_ERR_INVALID_ARG;
     /* relaxed: with several workers set before their threads start, and cleared when all ended */
     if (loop->sched.worker_count > 1 && jzx__atomic_load_relaxed(&loop->running) != 0)
@@ -13,7 +15,7 @@ jzx_err jzx_loop_set_observer(jzx_loop *loop, const jzx_observer *observer, void
     struct jzx__drive drive;
     if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
-    jzx__observer_set(&loop->observer, observer, ctx);
+    jzx__observer_set(&loop->observer, observer == NULL ? NULL : &full, ctx);
     jzx__loop_leave(loop, &drive);
     return JZX_OK;
 }
@@ -25,7 +27,7 @@ static void add(jzx_stats *stats, const struct jzx__counters *counters) {
 }
 
 jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats) {
-    if (loop == NULL || stats == NULL || stats->size != sizeof *stats)
+    if (loop == NULL || !jzx__is_sized(stats, sizeof *stats))
         return JZX_ERR_INVALID_ARG;
     jzx_stats sum = {.size = sizeof sum};
     for (uint32_t i = 0; i < loop->sched.worker_count; i++)
@@ -42,13 +44,12 @@ jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats) {
     uint64_t done = sum.handled + sum.dead;
     sum.waiting = sum.accepted > done ? sum.accepted - done : 0;
     sum.dead_letters = sum.dead + sum.refused_no_actor;
-    *stats = sum;
+    jzx__write_sized(stats, &sum);
     return JZX_OK;
 }
 
 jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker, jzx_worker_stats *stats) {
-    if (loop == NULL || stats == NULL || stats->size != sizeof *stats ||
-        worker >= loop->sched.worker_count)
+    if (loop == NULL || !jzx__is_sized(stats, sizeof *stats) || worker >= loop->sched.worker_count)
         return JZX_ERR_INVALID_ARG;
     struct jzx__worker *of = loop->sched.workers[worker];
     const struct jzx__counters *counters = &of->counters;
@@ -61,6 +62,6 @@ jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker, jzx_worker_
     seen.public_depth = (uint32_t)jzx__deque_count(&of->deque);
     seen.is_parked = jzx__parker_sleeps(&of->parker);
     seen.running = jzx__loop_running_on(loop, worker, NULL);
-    *stats = seen;
+    jzx__write_sized(stats, &seen);
     return JZX_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/sized.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static bool is_power_of_two(size_t n) {
 }
 
 static bool type_is_right(const jzx_pool_type *type) {
-    if (type == NULL || type->size != sizeof *type || type->name == NULL || type->value_size == 0)
+    if (type->name == NULL || type->value_size == 0)
         return false;
     size_t head = type->is_shared ? sizeof(struct jzx__shared_slot) : sizeof(jzx_ref);
     return is_power_of_two(type->slot_align) && type->slot_align >= _Alignof(jzx_ref) &&
@@ -38,8 +39,11 @@ static size_t align_of(const jzx_pool_type *type) {
 
 jzx_err jzx_pool_create(const jzx_pool_type *type, uint32_t capacity,
                         const jzx_allocator *allocator, jzx_pool **pool) {
-    if (pool == NULL || capacity == 0 || !type_is_right(type) || !allocator_is_right(allocator))
+    jzx_pool_type full;
+    if (pool == NULL || capacity == 0 || !jzx__read_sized(&full, sizeof full, type) ||
+        !type_is_right(&full) || !allocator_is_right(allocator))
         return JZX_ERR_INVALID_ARG;
+    type = &full;
     if (capacity > SIZE_MAX / type->slot_size)
         return JZX_ERR_NO_MEMORY;
     bool has_hooks = allocator != NULL && allocator->alloc != NULL;

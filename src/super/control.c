@@ -7,16 +7,19 @@
 
 #include "actor/mailbox.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 
 #include <string.h>
 
 jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts, jzx_actor_id *id) {
     if (loop == NULL || jzx_supervisor_check(opts, NULL) != JZX_OK ||
-        !jzx__spec_has_places(opts->children, opts->child_count, loop->sched.worker_count))
+        !jzx__spec_has_places(opts, loop->sched.worker_count))
         return JZX_ERR_INVALID_ARG;
+    jzx_supervisor_opts full;
+    (void)jzx__read_sized(&full, sizeof full, opts); /* as the check has found */
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    jzx_err err = jzx__super_spawn(loop, me, opts, opts->name, NULL, id);
+    jzx_err err = jzx__super_spawn(loop, me, &full, full.name, NULL, id);
     jzx__visit_end(&visit);
     return err;
 }
@@ -164,16 +167,15 @@ static bool create_answer(struct jzx_loop *loop, struct jzx__worker *me, jzx_act
     return true;
 }
 
+/* one has one child. */
 static jzx_err add(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id supervisor,
-                   const jzx_child_spec *spec, jzx_actor_id reply_to) {
-    const jzx_supervisor_opts one = {
-        .size = sizeof one, .children = spec, .child_count = 1, .child_size = sizeof *spec};
+                   const jzx_supervisor_opts *one, jzx_actor_id reply_to) {
     struct jzx__command command = {
         .kind = JZX__COMMAND_ADD, .loop = loop, .supervisor = supervisor};
-    command.spec = jzx__spec_copy(&loop->sched.allocator, &one);
+    command.spec = jzx__spec_copy(&loop->sched.allocator, one);
     if (command.spec == NULL)
         return JZX_ERR_NO_MEMORY;
-    jzx_err err = create_answer(loop, me, reply_to, spec, &command.answer)
+    jzx_err err = create_answer(loop, me, reply_to, one->children, &command.answer)
                       ? post(loop, me, &command)
                       : JZX_ERR_NO_MEMORY;
     if (err != JZX_OK) {
@@ -185,16 +187,20 @@ static jzx_err add(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id s
 }
 
 jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor, const jzx_child_spec *spec,
-                           jzx_actor_id reply_to) {
-    if (loop == NULL || spec == NULL || jzx__spec_wrong_child(spec, 0) != NULL ||
-        !jzx__spec_has_places(spec, 1, loop->sched.worker_count))
+                           size_t spec_size, jzx_actor_id reply_to) {
+    jzx_child_spec full;
+    const jzx_supervisor_opts one = {
+        .size = sizeof one, .children = &full, .child_count = 1, .child_size = sizeof full};
+    if (loop == NULL || !jzx__read_part(&full, sizeof full, spec, spec_size) ||
+        jzx__spec_wrong_child(&full, 0) != NULL ||
+        !jzx__spec_has_places(&one, loop->sched.worker_count))
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = may_add(loop, supervisor, spec);
+    jzx_err err = may_add(loop, supervisor, &full);
     if (err != JZX_OK)
         return err;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    err = add(loop, me, supervisor, spec, reply_to);
+    err = add(loop, me, supervisor, &one, reply_to);
     jzx__visit_end(&visit);
     return err;
 }
@@ -265,30 +271,37 @@ jzx_err jzx_supervisor_child_id(jzx_loop *loop, jzx_actor_id supervisor, size_t 
 
 jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id supervisor, size_t index,
                                   jzx_child_info *info) {
-    if (loop == NULL || info == NULL || info->size != sizeof *info)
+    jzx_child_info seen;
+    if (loop == NULL || !jzx__is_sized(info, sizeof *info))
         return JZX_ERR_INVALID_ARG;
-    return look(loop, supervisor, NULL, index, info);
+    jzx_err err = look(loop, supervisor, NULL, index, &seen);
+    if (err == JZX_OK)
+        jzx__write_sized(info, &seen);
+    return err;
 }
 
 jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,
                                 jzx_supervisor_info *info) {
-    if (loop == NULL || info == NULL || info->size != sizeof *info)
+    jzx_supervisor_info seen = {.size = sizeof seen};
+    if (loop == NULL || !jzx__is_sized(info, sizeof *info))
         return JZX_ERR_INVALID_ARG;
     struct jzx__visit visit;
     lock(loop, &visit);
     struct jzx__super *super = jzx__super_find(loop, supervisor);
     if (super != NULL) {
-        *info = (jzx_supervisor_info){.size = sizeof *info,
-                                      .children = super->child_count,
-                                      .restarts = super->restarts,
-                                      .closing = super->closing};
+        seen.children = super->child_count;
+        seen.restarts = super->restarts;
+        seen.closing = super->closing;
         struct jzx__link *ring = &super->children.ring;
         for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
             const struct jzx__child *child = jzx__child_of(link);
-            info->running += child->state == JZX_CHILD_RUNNING;
-            info->supervisors += child->spec->supervisor != NULL;
+            seen.running += child->state == JZX_CHILD_RUNNING;
+            seen.supervisors += child->spec->supervisor != NULL;
         }
     }
     unlock(loop, &visit);
-    return super == NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_OK;
+    if (super == NULL)
+        return JZX_ERR_NO_SUCH_ACTOR;
+    jzx__write_sized(info, &seen);
+    return JZX_OK;
 }

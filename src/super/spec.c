@@ -3,8 +3,16 @@
 #include "super/spec.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 
 #include <string.h>
+
+jzx_child_spec jzx__spec_child(const jzx_supervisor_opts *opts, size_t index) {
+    jzx_child_spec child;
+    const char *at = (const char *)opts->children + index * opts->child_size;
+    (void)jzx__read_part(&child, sizeof child, at, opts->child_size); /* it was checked */
+    return child;
+}
 
 /* ---- checking ---- */
 
@@ -77,18 +85,43 @@ static bool are_equal(const char *a, const char *b) {
 
 /* The field in which a child is like one before it, and must not be; or NULL. */
 static const char *doubled(const jzx_supervisor_opts *opts, size_t index) {
-    const jzx_child_spec *child = &opts->children[index];
+    const jzx_child_spec child = jzx__spec_child(opts, index);
     for (size_t i = 0; i < index; i++) {
-        if (are_equal(opts->children[i].name, child->name))
+        const jzx_child_spec before = jzx__spec_child(opts, i);
+        if (are_equal(before.name, child.name))
             return "name";
-        if (are_equal(opts->children[i].registered, child->registered))
+        if (are_equal(before.registered, child.registered))
             return "registered";
     }
     return NULL;
 }
 
-static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth) {
-    if (opts == NULL || opts->size != sizeof *opts)
+static const char *wrong_children(const jzx_supervisor_opts *opts, unsigned depth) {
+    if (opts->child_count == 0)
+        return NULL;
+    if (opts->children == NULL)
+        return "children";
+    if (opts->child_size < sizeof(size_t) || opts->child_size > sizeof(jzx_child_spec))
+        return "child_size";
+    if (opts->child_count > SIZE_MAX / 4 / sizeof(jzx_child_spec))
+        return "child_count";
+    for (size_t i = 0; i < opts->child_count; i++) {
+        const jzx_child_spec child = jzx__spec_child(opts, i);
+        const char *wrong = jzx__spec_wrong_child(&child, depth);
+        if (wrong == NULL)
+            wrong = doubled(opts, i);
+        if (wrong == NULL && jzx__spec_is_in_vain(opts, &child))
+            wrong = "significant";
+        if (wrong != NULL)
+            return wrong;
+    }
+    return NULL;
+}
+
+static const char *wrong_opts(const jzx_supervisor_opts *from, unsigned depth) {
+    jzx_supervisor_opts full;
+    const jzx_supervisor_opts *opts = &full;
+    if (!jzx__read_sized(&full, sizeof full, from))
         return "size";
     if (!is_name(opts->name))
         return "name";
@@ -103,41 +136,25 @@ static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth) {
         return "period_ms";
     if (!is_time(opts->stable_ms))
         return "stable_ms";
-    if (opts->child_count == 0)
-        return NULL;
-    if (opts->children == NULL)
-        return "children";
-    if (opts->child_size != sizeof(jzx_child_spec))
-        return "child_size";
-    if (opts->child_count > SIZE_MAX / 4 / sizeof(jzx_child_spec))
-        return "child_count";
-    for (size_t i = 0; i < opts->child_count; i++) {
-        const char *wrong = jzx__spec_wrong_child(&opts->children[i], depth);
-        if (wrong == NULL)
-            wrong = doubled(opts, i);
-        if (wrong == NULL && jzx__spec_is_in_vain(opts, &opts->children[i]))
-            wrong = "significant";
-        if (wrong != NULL)
-            return wrong;
-    }
-    return NULL;
+    return wrong_children(opts, depth);
 }
 
-bool jzx__spec_has_places(const jzx_child_spec *children, size_t count, uint32_t workers) {
-    for (size_t i = 0; i < count; i++) {
-        const jzx_child_spec *child = &children[i];
-        const jzx_supervisor_opts *below = child->supervisor;
-        if (child->place != JZX_PLACE_CALLER && child->place > workers)
+bool jzx__spec_has_places(const jzx_supervisor_opts *from, uint32_t workers) {
+    jzx_supervisor_opts opts;
+    (void)jzx__read_sized(&opts, sizeof opts, from); /* it was checked */
+    for (size_t i = 0; i < opts.child_count; i++) {
+        const jzx_child_spec child = jzx__spec_child(&opts, i);
+        if (child.place != JZX_PLACE_CALLER && child.place > workers)
             return false;
-        if (below != NULL && !jzx__spec_has_places(below->children, below->child_count, workers))
+        if (child.supervisor != NULL && !jzx__spec_has_places(child.supervisor, workers))
             return false;
     }
     return true;
 }
 
-void jzx_supervisor_opts_init(jzx_supervisor_opts *opts) {
-    if (opts != NULL)
-        *opts = JZX_SUPERVISOR_OPTS();
+jzx_err jzx_supervisor_opts_init(jzx_supervisor_opts *opts, size_t size) {
+    const jzx_supervisor_opts full = JZX_SUPERVISOR_OPTS();
+    return jzx__init_sized(opts, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
 
 jzx_err jzx_supervisor_check(const jzx_supervisor_opts *opts, const char **field) {
@@ -188,8 +205,10 @@ static size_t string_size(const char *string) {
 static size_t size_of(const jzx_supervisor_opts *opts) {
     size_t size = sizeof(struct jzx__spec) + opts->child_count * sizeof(jzx_child_spec) +
                   string_size(opts->name);
-    for (size_t i = 0; i < opts->child_count; i++)
-        size += string_size(opts->children[i].name) + string_size(opts->children[i].registered);
+    for (size_t i = 0; i < opts->child_count; i++) {
+        const jzx_child_spec child = jzx__spec_child(opts, i);
+        size += string_size(child.name) + string_size(child.registered);
+    }
     return size;
 }
 
@@ -204,15 +223,17 @@ static const char *copy_string(const char *string, char **room) {
     return copy;
 }
 
-static jzx_child_spec copy_child(const jzx_child_spec *child, char **room) {
-    jzx_child_spec copy = *child;
-    copy.name = copy_string(child->name, room);
-    copy.registered = copy_string(child->registered, room);
+static jzx_child_spec copy_child(jzx_child_spec copy, char **room) {
+    copy.name = copy_string(copy.name, room);
+    copy.registered = copy_string(copy.registered, room);
     fill_child(&copy);
     return copy;
 }
 
-struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_supervisor_opts *opts) {
+struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_supervisor_opts *from) {
+    jzx_supervisor_opts full;
+    const jzx_supervisor_opts *opts = &full;
+    (void)jzx__read_sized(&full, sizeof full, from); /* it was checked */
     size_t size = size_of(opts);
     struct jzx__spec *spec = jzx__alloc(allocator, size);
     if (spec == NULL)
@@ -221,12 +242,13 @@ struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_super
     spec->opts = *opts;
     spec->opts.name = copy_string(opts->name, &room);
     spec->opts.children = spec->children;
+    spec->opts.child_size = sizeof(jzx_child_spec);
     spec->opts.child_count = 0; /* so many are complete */
     spec->size_bytes = size;
     fill_opts(&spec->opts);
     for (size_t i = 0; i < opts->child_count; i++) {
         jzx_child_spec *child = &spec->children[i];
-        *child = copy_child(&opts->children[i], &room);
+        *child = copy_child(jzx__spec_child(opts, i), &room);
         if (child->supervisor != NULL) {
             const struct jzx__spec *below = jzx__spec_copy(allocator, child->supervisor);
             if (below == NULL) {

@@ -18,16 +18,19 @@ struct jzx__spec {
     jzx_child_spec children[];
 };
 
+/* The child of that number, in full: the caller's struct may be smaller. Of checked options. */
+jzx_child_spec jzx__spec_child(const jzx_supervisor_opts *opts, size_t index);
+
 /* The first wrong field of a child, or NULL. */
 const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth);
 
 /* True if a child is significant, and its supervisor does not mind. */
 bool jzx__spec_is_in_vain(const jzx_supervisor_opts *opts, const jzx_child_spec *child);
 
-/* True if every place in a tree is one that a loop with so many workers has. */
-bool jzx__spec_has_places(const jzx_child_spec *children, size_t count, uint32_t workers);
+/* True if every place in a tree is one that a loop with so many workers has. Of valid options. */
+bool jzx__spec_has_places(const jzx_supervisor_opts *opts, uint32_t workers);
 
-/* Of valid options. NULL without memory. */
+/* Of valid options, perhaps of an older program. NULL without memory. */
 struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_supervisor_opts *opts);
 void jzx__spec_free(const jzx_allocator *allocator, struct jzx__spec *spec);
 

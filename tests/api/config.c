@@ -8,7 +8,7 @@
 JZX_TEST(init_writes_the_defaults, "C16", "C+def", "X5", "X16", "X21") {
     jzx_config config;
     memset(&config, 0xFF, sizeof config);
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     assert_int_equal(config.size, sizeof config);
     assert_non_null(config.allocator.alloc);
     assert_non_null(config.allocator.free);
@@ -84,7 +84,7 @@ JZX_TEST(check_names_the_wrong_field_and_create_refuses_it, "X24", "C16", "C+fai
 JZX_TEST(one_hook_alone_is_refused_however_the_configuration_was_made, "X24", "C16") {
     jzx_config config;
     const char *field = NULL;
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     config.allocator.alloc = some_alloc; /* and free is still the default's */
     assert_int_equal(jzx_config_check(&config, &field), JZX_ERR_INVALID_ARG);
     assert_string_equal(field, "allocator");

@@ -134,7 +134,7 @@ JZX_TEST(an_actor_alone_with_a_long_queue_holds_up_neither_timers_nor_calls) {
     struct toiler toiler = {.clock = jzx_clock_manual(0)};
     assert_non_null(toiler.clock);
     jzx_config config;
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     config.workers = 1;
     config.clock = toiler.clock;
     jzx_loop *loop = fixture_loop_with(&config);

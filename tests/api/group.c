@@ -237,7 +237,7 @@ JZX_TEST(limits_of_the_configuration_hold, "D+pg", "C16") {
 JZX_TEST(limits_have_defaults_and_are_checked, "C16") {
     jzx_config config;
     const char *field = NULL;
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     JZX_EXPECT_EQ(config.max_groups, JZX_UNLIMITED);
     JZX_EXPECT_EQ(config.max_members_per_group, JZX_UNLIMITED);
     JZX_EXPECT_EQ(jzx_config_check(&JZX_CONFIG(.max_groups = JZX_NONE), &field),

@@ -10,7 +10,8 @@ JZX_TEST(spawn_refuses_bad_arguments_and_leaves_the_id_alone, "C+fail", "C18", "
     assert_int_equal(strlen(long_name), JZX_NAME_MAX + 1);
     const jzx_spawn_opts bad[] = {
         {.size = 0, .behavior = record},
-        {.size = sizeof(jzx_spawn_opts) - 8, .behavior = record},
+        {.size = sizeof(size_t) - 1, .behavior = record},
+        {.size = sizeof(jzx_spawn_opts) + 1, .behavior = record},
         JZX_SPAWN_OPTS(.behavior = NULL),
         JZX_SPAWN_OPTS(.behavior = record, .mailbox_cap = JZX_MAILBOX_CAP_MAX + 1),
         JZX_SPAWN_OPTS(.behavior = record, .mailbox_cap = JZX_UNLIMITED),
@@ -27,7 +28,7 @@ JZX_TEST(spawn_refuses_bad_arguments_and_leaves_the_id_alone, "C+fail", "C18", "
     assert_true(id == 5);
     jzx_spawn_opts opts;
     memset(&opts, 0xFF, sizeof opts);
-    jzx_spawn_opts_init(&opts);
+    jzx_spawn_opts_init(&opts, sizeof opts);
     assert_int_equal(jzx_spawn(loop, &opts, &id), JZX_ERR_INVALID_ARG); /* still no behaviour */
     opts.behavior = record;
     assert_int_equal(jzx_spawn(loop, &opts, NULL), JZX_OK); /* the id is optional */

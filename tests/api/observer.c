@@ -128,7 +128,7 @@ JZX_TEST(set_observer_checks_its_arguments, "X24", "C15") {
     jzx_loop *loop = fixture_loop();
     struct trace trace = {0};
     jzx_observer wrong = all_callbacks;
-    wrong.size = sizeof wrong - 8;
+    wrong.size = sizeof wrong + 8;
     assert_int_equal(jzx_loop_set_observer(loop, &wrong, &trace), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_loop_set_observer(NULL, &all_callbacks, &trace), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_loop_set_observer(loop, &all_callbacks, &trace), JZX_OK);

@@ -154,7 +154,7 @@ JZX_TEST(adding_a_child_whose_name_is_taken_is_answered_and_no_failure, "D+name"
     jzx_actor_id root = tree(loop, &JZX_SUPERVISOR_OPTS(.intensity = JZX_NONE));
     assert_int_equal(jzx_register(loop, "service", asker), JZX_OK);
     const jzx_child_spec taken = {.name = "t", .registered = "service", .behavior = toy};
-    assert_int_equal(jzx_supervisor_add(loop, root, &taken, asker), JZX_OK);
+    assert_int_equal(jzx_supervisor_add(loop, root, &taken, sizeof taken, asker), JZX_OK);
     step(loop);
     assert_int_equal(added.err, JZX_ERR_EXISTS);
     assert_int_equal(added.child, asker); /* that has the name */
@@ -253,7 +253,8 @@ JZX_TEST(a_child_that_is_being_removed_has_no_name_any_more, "C+sup") {
     while (sem_wait(&slow.entered) != 0)
         continue;
     assert_int_equal(jzx_supervisor_remove(loop, root, "a"), JZX_OK);
-    assert_int_equal(jzx_supervisor_add(loop, root, &specs[0], JZX_NOBODY), JZX_OK);
+    assert_int_equal(jzx_supervisor_add(loop, root, &specs[0], sizeof specs[0], JZX_NOBODY),
+                     JZX_OK);
     await_other(loop, root, before); /* the old one is still in its message */
     sem_post(&slow.go);
     assert_int_equal(jzx_actor_stop(loop, root, JZX_STOP_AFTER_MESSAGE), JZX_OK);

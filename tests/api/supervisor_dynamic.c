@@ -34,7 +34,8 @@ static void expect_answer(uint32_t index, jzx_actor_id supervisor, const char *n
 
 static void add(const struct timing *timing, jzx_actor_id supervisor, const jzx_child_spec *spec,
                 jzx_actor_id reply_to) {
-    JZX_EXPECT_EQ(jzx_supervisor_add(timing->loop, supervisor, spec, reply_to), JZX_OK);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing->loop, supervisor, spec, sizeof *spec, reply_to),
+                  JZX_OK);
 }
 
 static const jzx_child_spec ab[] = {{TOY("a")}, {TOY("b")}};
@@ -147,9 +148,11 @@ JZX_TEST(a_closing_supervisor_adds_nobody, "C21", "D+sup") {
     JZX_EXPECT_EQ(answer_count, 1);
     JZX_EXPECT(answers[0].err == JZX_ERR_LOOP_CLOSED || answers[0].err == JZX_ERR_NO_SUCH_ACTOR);
     JZX_EXPECT_EQ(answers[0].child, JZX_NOBODY);
-    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &(jzx_child_spec){TOY("x")}, who),
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &(jzx_child_spec){TOY("x")},
+                                     sizeof(jzx_child_spec), who),
                   JZX_ERR_NO_SUCH_ACTOR);
-    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, who, &(jzx_child_spec){TOY("x")}, who),
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, who, &(jzx_child_spec){TOY("x")},
+                                     sizeof(jzx_child_spec), who),
                   JZX_ERR_NO_SUCH_ACTOR);
     timing_close(&timing);
 }
@@ -315,7 +318,7 @@ static void *add_many(void *arg) {
     const struct adder *self = arg;
     for (uint32_t i = 0; i < self->count; i++)
         JZX_EXPECT_EQ(jzx_supervisor_add(self->loop, self->root, &(jzx_child_spec){.behavior = toy},
-                                         JZX_NOBODY),
+                                         sizeof(jzx_child_spec), JZX_NOBODY),
                       JZX_OK);
     JZX_EXPECT_EQ(jzx_actor_stop(self->loop, self->root, JZX_STOP_AFTER_MESSAGE), JZX_OK);
     return NULL;
@@ -348,11 +351,11 @@ JZX_TEST(a_hundred_thousand_children_are_added_and_stopped, "C21", "D+sup") {
         jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.strategy = strategy));
         uint32_t refused = 0;
         for (uint32_t i = 0; i < CROWD; i++) {
-            jzx_err err = jzx_supervisor_add(timing.loop, root, &spec, JZX_NOBODY);
+            jzx_err err = jzx_supervisor_add(timing.loop, root, &spec, sizeof spec, JZX_NOBODY);
             if (err == JZX_ERR_MAILBOX_FULL) { /* as any mailbox: bounded */
                 refused++;
                 timing_step(&timing);
-                err = jzx_supervisor_add(timing.loop, root, &spec, JZX_NOBODY);
+                err = jzx_supervisor_add(timing.loop, root, &spec, sizeof spec, JZX_NOBODY);
             }
             JZX_EXPECT_EQ(err, JZX_OK);
         }

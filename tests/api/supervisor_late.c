@@ -261,7 +261,7 @@ static void *add_while_held(void *arg) {
     jzx_child_spec spec = late->spec;
     spec.name = "added";
     atomic_store(&inits_to_hold, 1);
-    JZX_EXPECT_EQ(jzx_supervisor_add(loop, late->root, &spec, asker), JZX_OK);
+    JZX_EXPECT_EQ(jzx_supervisor_add(loop, late->root, &spec, sizeof spec, asker), JZX_OK);
     wait_for_held();
     wait_for_timer(&late->timing, timers_set);
     JZX_EXPECT_EQ(jzx_clock_advance(late->timing.clock, JZX_MS(10000)), JZX_OK);

@@ -53,7 +53,8 @@ static bool disturb(const struct timing *timing, jzx_actor_id root, jzx_actor_id
         if (!goes_on(timing))
             return false;
     }
-    if (worked(jzx_supervisor_add(timing->loop, root, &(jzx_child_spec){TOY("new")}, who)))
+    if (worked(jzx_supervisor_add(timing->loop, root, &(jzx_child_spec){TOY("new")},
+                                  sizeof(jzx_child_spec), who)))
         ++*adds;
     if (!goes_on(timing))
         return false;

@@ -405,7 +405,8 @@ static void add_child(struct m_super *super, jzx_actor_id id) {
         return;
     size_t index = m.added++;
     m.added_specs[index] = random_leaf(m.names[SPECS_MAX + index], SPECS_MAX + index);
-    expect(JZX_EXPECT_EQ(jzx_supervisor_add(m.timing.loop, id, &m.added_specs[index], JZX_NOBODY),
+    expect(JZX_EXPECT_EQ(jzx_supervisor_add(m.timing.loop, id, &m.added_specs[index],
+                                            sizeof(jzx_child_spec), JZX_NOBODY),
                          JZX_OK));
     struct m_child *child = &super->children[super->count++];
     *child = (struct m_child){

@@ -29,7 +29,8 @@ static void expect_wrong_child(jzx_child_spec wrong, const char *field) {
     expect_wrong(&JZX_SUPERVISOR_OPTS(JZX_CHILDREN(above)), field);
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS());
-    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &wrong, JZX_NOBODY), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &wrong, sizeof wrong, JZX_NOBODY),
+                  JZX_ERR_INVALID_ARG);
     timing_step(&timing);
     expect_trace("");
     JZX_EXPECT_EQ(family_of(&timing, root).children, 0);
@@ -77,7 +78,8 @@ JZX_TEST(wrong_supervisors_are_named_and_start_nothing, "X21", "C21", "C22") {
     static const jzx_child_spec one[] = {{TOY("a")}};
     expect_wrong(NULL, "size");
     expect_wrong(&(jzx_supervisor_opts){0}, "size");
-    expect_wrong(&(jzx_supervisor_opts){.size = sizeof(jzx_supervisor_opts) - 8}, "size");
+    expect_wrong(&(jzx_supervisor_opts){.size = sizeof(size_t) - 1}, "size");
+    expect_wrong(&(jzx_supervisor_opts){.size = sizeof(jzx_supervisor_opts) + 1}, "size");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.strategy = (jzx_strategy)4), "strategy");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.auto_shutdown = (jzx_auto_shutdown)3), "auto_shutdown");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.intensity = 65536), "intensity");
@@ -86,7 +88,7 @@ JZX_TEST(wrong_supervisors_are_named_and_start_nothing, "X21", "C21", "C22") {
     expect_wrong(&JZX_SUPERVISOR_OPTS(.child_count = 1, .child_size = sizeof one[0]), "children");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.children = one, .child_count = 1), "child_size");
     expect_wrong(
-        &JZX_SUPERVISOR_OPTS(.children = one, .child_count = 1, .child_size = sizeof one[0] - 8),
+        &JZX_SUPERVISOR_OPTS(.children = one, .child_count = 1, .child_size = sizeof one[0] + 8),
         "child_size");
     expect_wrong(&JZX_SUPERVISOR_OPTS(JZX_CHILDREN(twins)), "name");
 }
@@ -148,8 +150,8 @@ JZX_TEST(wrong_arguments_of_the_calls_are_refused, "X21") {
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS());
     jzx_actor_id id = 77;
-    jzx_child_info child = {.size = sizeof child - 1};
-    jzx_supervisor_info family = {.size = sizeof family - 1};
+    jzx_child_info child = {.size = sizeof child + 1};
+    jzx_supervisor_info family = {.size = sizeof family + 1};
     JZX_EXPECT_EQ(jzx_spawn_supervisor(NULL, &empty, &id), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_supervisor_child(timing.loop, root, NULL, &id), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_supervisor_child(timing.loop, root, "a", NULL), JZX_ERR_INVALID_ARG);
@@ -159,7 +161,8 @@ JZX_TEST(wrong_arguments_of_the_calls_are_refused, "X21") {
     JZX_EXPECT_EQ(jzx_supervisor_child_id(timing.loop, root, SIZE_MAX, &id), JZX_ERR_NO_SUCH_ACTOR);
     JZX_EXPECT_EQ(jzx_supervisor_child_info(timing.loop, root, 0, &child), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_supervisor_info_get(timing.loop, root, &family), JZX_ERR_INVALID_ARG);
-    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, NULL, JZX_NOBODY), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, NULL, sizeof(jzx_child_spec), JZX_NOBODY),
+                  JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(id, 77);
     nursery_close(&timing, root);
 }
@@ -176,6 +179,7 @@ JZX_TEST(a_place_that_the_loop_does_not_have_is_refused, "C+sup", "X21") {
     JZX_EXPECT_EQ(root, JZX_NOBODY);
     JZX_EXPECT_EQ(fixture_stats(timing.loop).spawned, 0);
     root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.name = "root"));
-    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, leaf, JZX_NOBODY), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, leaf, sizeof leaf[0], JZX_NOBODY),
+                  JZX_ERR_INVALID_ARG);
     nursery_close(&timing, root);
 }

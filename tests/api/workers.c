@@ -133,7 +133,7 @@ JZX_TEST(a_wrong_setting_for_workers_is_named_and_refused, "E7", "D+def") {
 
 JZX_TEST(the_settings_for_workers_have_the_defaults_that_are_documented, "E7", "D+def", "X19") {
     jzx_config config;
-    jzx_config_init(&config);
+    jzx_config_init(&config, sizeof config);
     JZX_EXPECT_EQ(config.local_queue_size, 256);
     JZX_EXPECT_EQ(config.global_queue_size, 65536);
     JZX_EXPECT_EQ(config.steal_batch, 32);

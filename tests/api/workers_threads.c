@@ -624,7 +624,7 @@ JZX_TEST(the_counters_of_a_worker_are_refused_to_a_wrong_question, "E8") {
     JZX_EXPECT_EQ(jzx_loop_worker_stats(loop, JZX_NONE, &stats), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_loop_worker_stats(NULL, 0, &stats), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_loop_worker_stats(loop, 0, NULL), JZX_ERR_INVALID_ARG);
-    stats.size--;
+    stats.size++;
     stats.turns = 42;
     JZX_EXPECT_EQ(jzx_loop_worker_stats(loop, 0, &stats), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(stats.turns, 42);

@@ -102,7 +102,7 @@ static void meddle(uint64_t *random) {
                            .cleanup = leaf_cleanup,
                            .keep_mailbox = mix(random) % 2 == 0};
     switch (mix(random) % 3) {
-    case 0: jzx_supervisor_add(storm->loop, branch, &spec, JZX_NOBODY); break;
+    case 0: jzx_supervisor_add(storm->loop, branch, &spec, sizeof spec, JZX_NOBODY); break;
     case 1: jzx_supervisor_remove(storm->loop, branch, name); break;
     default: jzx_supervisor_restart(storm->loop, branch, name); break;
     }
