@@ -103,7 +103,8 @@ JZX_TEST(children_on_several_workers_drain) {
     for (uint32_t workers = 1; workers <= 3; workers++) {
         struct late_mail mail;
         memset(jobs, 0, sizeof jobs);
-        mail.loop = fixture_loop_with(&JZX_CONFIG(.workers = workers, .max_msgs_per_actor = 1));
+        mail.loop = fixture_loop_with(
+            &JZX_CONFIG(.workers = workers, .max_msgs_per_actor = 1, .max_actors_per_tick = 1));
         assert_int_equal(
             jzx_spawn_supervisor(mail.loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(two)), &mail.root),
             JZX_OK);
