@@ -112,7 +112,9 @@ typedef struct jzx_spawn_opts {
     const char *name;         /* copied; shown to observers; need not be unique; may be NULL */
     jzx_init_fn init;         /* may be NULL */
     jzx_cleanup_fn cleanup;   /* may be NULL */
-    uint32_t mailbox_cap;     /* 0: the loop's default_mailbox_cap */
+    uint32_t mailbox_cap;     /* 0: the loop's default_mailbox_cap. Exact for senders on its worker;
+                               * other threads may fill it once more while it works off what it has
+                               * taken in, so that up to 2 x mailbox_cap wait */
     uint32_t stash_cap;       /* 0: JZX_DEFAULT_STASH_CAP; JZX_NONE: no stash */
     jzx_on_full on_full;
     uint16_t place;   /* JZX_PLACE_*; a worker that the loop does not have: JZX_ERR_INVALID_ARG */

@@ -3,7 +3,8 @@
  *
  * Nothing is lost in silence. A send either returns an error, and then nothing happened and a
  * moved buffer is still the caller's, or it is accepted. An accepted message is handled by its
- * actor, or it becomes a dead letter: counted, shown to the observer, released.
+ * actor, or it becomes a dead letter: counted, shown to the observer, released. Those of an actor
+ * that ends come in this order: what it had taken in, its stash, what came last.
  *
  * A buffer has one owner. Every call that takes one refuses a pointer that the caller does not own
  * (memory of another kind or another loop, a buffer that was sent or freed, msg->data that was not

@@ -93,7 +93,10 @@ typedef struct jzx_stats {
     uint64_t handled;
     uint64_t dead; /* accepted, then dropped: by the death of its actor, a policy, or shutdown; or
                     * an answer that nobody waits for */
-    uint64_t waiting;
+    uint64_t waiting; /* accepted - handled - dead, at least 0. Exact while the loop does not run,
+                       * and for the only worker on its own thread. Else a worker adds what it has
+                       * handled at the end of each pass, after 1 ms at the latest: until then these
+                       * messages are shown as waiting */
     uint64_t refused_full;
     uint64_t refused_no_actor;
     uint64_t refused_closed;

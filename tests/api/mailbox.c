@@ -103,6 +103,77 @@ JZX_TEST(the_bound_counts_the_inbox_and_the_private_list_together, "C11") {
     fixture_destroy(loop);
 }
 
+struct refill {
+    jzx_loop *loop;
+    jzx_actor_id target;
+    uint32_t handled;
+    uint32_t accepted[2]; /* before and after the first lot was taken in */
+    uint32_t depth;       /* the highest */
+};
+
+static struct refill refill;
+
+static void *fill_up(void *arg) {
+    uint32_t *accepted = arg;
+    while (jzx_send(refill.loop, refill.target, JZX_NOBODY, NULL, 0, 1) == JZX_OK)
+        ++*accepted;
+    return NULL;
+}
+
+static jzx_behavior_result be_refilled(jzx_context *ctx, const jzx_message *msg) {
+    jzx_actor_info info = {.size = sizeof info};
+    pthread_t thread;
+    (void)msg;
+    if (refill.handled < 2 &&
+        JZX_EXPECT_EQ(pthread_create(&thread, NULL, fill_up, &refill.accepted[refill.handled]), 0))
+        JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
+    refill.handled++;
+    JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, ctx->self, &info), JZX_OK);
+    refill.depth = info.depth > refill.depth ? info.depth : refill.depth;
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(other_threads_fill_a_mailbox_at_most_twice, "C11", "X16") {
+    refill = (struct refill){.loop = fixture_loop()};
+    refill.target =
+        fixture_spawn(refill.loop, &JZX_SPAWN_OPTS(.behavior = be_refilled, .mailbox_cap = 10));
+    fixture_send(refill.loop, refill.target, 1);
+    assert_int_equal(jzx_loop_step(refill.loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(refill.accepted[0], 10);
+    assert_int_equal(refill.accepted[1], 10);
+    assert_int_equal(refill.depth, 19);
+    assert_int_equal(refill.handled, 21);
+    fixture_destroy(refill.loop);
+}
+
+JZX_TEST(a_mailbox_may_be_as_large_as_its_limit_and_no_larger, "X22", "C11") {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.default_mailbox_cap = JZX_MAILBOX_CAP_MAX));
+    assert_non_null(loop);
+    static const jzx_on_full policies[] = {JZX_FULL_REFUSE, JZX_FULL_DROP_OLDEST,
+                                           JZX_FULL_DROP_NEW};
+    for (int i = 0; i < 3; i++) {
+        jzx_actor_info info = {.size = sizeof info};
+        struct recorder log = {0};
+        jzx_spawn_opts opts =
+            JZX_SPAWN_OPTS(.behavior = record, .state = &log, .mailbox_cap = JZX_MAILBOX_CAP_MAX,
+                           .on_full = policies[i]);
+        jzx_actor_id id = fixture_spawn(loop, &opts);
+        assert_int_equal(jzx_actor_info_get(loop, id, &info), JZX_OK);
+        assert_int_equal(info.mailbox_cap, JZX_MAILBOX_CAP_MAX);
+        for (uint32_t n = 0; n < 10; n++)
+            fixture_send(loop, id, n);
+        assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+        assert_int_equal(log.count, 10);
+        opts.mailbox_cap++;
+        assert_int_equal(jzx_spawn(loop, &opts, &id), JZX_ERR_INVALID_ARG);
+    }
+    jzx_actor_info info = {.size = sizeof info};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = flood));
+    assert_int_equal(jzx_actor_info_get(loop, id, &info), JZX_OK);
+    assert_int_equal(info.mailbox_cap, JZX_MAILBOX_CAP_MAX); /* by default */
+    fixture_destroy(loop);
+}
+
 /* ---- policies ---- */
 
 struct drops {
@@ -319,6 +390,54 @@ JZX_TEST(what_waits_for_a_dead_actor_becomes_dead_letters, "X14", "C14") {
     assert_int_equal(stats.handled, 2);
     assert_int_equal(stats.dead, 3);
     fixture_destroy(loop);
+}
+
+struct last_words {
+    jzx_loop *loop;
+    jzx_actor_id id;
+    struct recorder letters;
+};
+
+static struct last_words last_words;
+
+static void record_letter(void *ctx, const jzx_event *event) {
+    (void)ctx;
+    if (event->kind == JZX_EVENT_DEAD_LETTER)
+        last_words.letters.tags[last_words.letters.count++] = event->tag;
+}
+
+static void *send_two_late(void *arg) {
+    (void)arg;
+    JZX_EXPECT_EQ(jzx_send(last_words.loop, last_words.id, JZX_NOBODY, NULL, 0, 6), JZX_OK);
+    JZX_EXPECT_EQ(jzx_send(last_words.loop, last_words.id, JZX_NOBODY, NULL, 0, 7), JZX_OK);
+    return NULL;
+}
+
+/* Stashes 1 and 2, and ends at 3, with 4 and 5 taken in and two more in the inbox. */
+static jzx_behavior_result stash_and_end(jzx_context *ctx, const jzx_message *msg) {
+    pthread_t thread;
+    if (msg->tag < 3) {
+        JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
+        return JZX_BEHAVIOR_OK;
+    }
+    if (JZX_EXPECT_EQ(pthread_create(&thread, NULL, send_two_late, NULL), 0))
+        JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(dead_letters_come_in_order_the_queue_the_stash_then_what_came_last, "X14", "C14") {
+    static const uint32_t expected[] = {4, 5, 1, 2, 6, 7};
+    last_words.loop = fixture_loop();
+    assert_int_equal(
+        jzx_loop_set_observer(last_words.loop, &JZX_OBSERVER(.on_event = record_letter), NULL),
+        JZX_OK);
+    last_words.id = fixture_spawn(last_words.loop, &JZX_SPAWN_OPTS(.behavior = stash_and_end));
+    for (uint32_t tag = 1; tag <= 5; tag++)
+        fixture_send(last_words.loop, last_words.id, tag);
+    assert_int_equal(jzx_loop_run(last_words.loop), JZX_OK);
+    assert_int_equal(last_words.letters.count, 6);
+    assert_memory_equal(last_words.letters.tags, expected, sizeof expected);
+    fixture_destroy(last_words.loop);
 }
 
 JZX_TEST(a_send_to_a_dead_actor_is_refused_and_counted_as_a_dead_letter, "X11", "C+fail") {
