@@ -487,6 +487,7 @@ JZX_TEST(spawns_beyond_the_size_of_the_global_queue_are_not_lost, "D6", "E7") {
         foreign.loop = open_with(JZX_CONFIG(.workers = workers, .global_queue_size = 4));
         spawn_many(&foreign); /* before the run */
         assert_int_equal(jzx_loop_run(foreign.loop), JZX_OK);
+        JZX_EXPECT_EQ(fixture_stats(foreign.loop).submitted, 4); /* the others did not fit */
         for (uint32_t i = 0; i < FOREIGN_COUNT; i++)
             JZX_EXPECT_EQ(foreign.runs[i], 1);
         assert_int_equal(jzx_loop_hold(foreign.loop), JZX_OK);

@@ -13,13 +13,18 @@ JZX_TEST(a_scheduler_is_set_up_from_its_configuration) {
         .free_slot = rig_free_slot,
         .worker_size = sizeof(struct jzx__worker),
         .feeds = {[RIG_FEED] = &rig_feed_ops, [RIG_FEED + 1] = &urgent}};
-    jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 3,
-                                   .max_actors_per_tick = 5, .max_async_drain = 7, .workers = 3,
-                                   .local_queue_size = 16, .thread_name = "rig");
+    jzx_config config =
+        JZX_CONFIG(.allocator = fixture_allocator(), .max_msgs_per_actor = 3,
+                   .max_actors_per_tick = 5, .max_async_drain = 7, .workers = 3,
+                   .local_queue_size = 16, .thread_name = "rig", .global_queue_size = 9,
+                   .steal_batch = 11, .spare_threads_max = 13);
     JZX_EXPECT(jzx__sched_init(&sched, &config, &ops));
     JZX_EXPECT_EQ(sched.msgs_per_turn, 3);
     JZX_EXPECT_EQ(sched.turns_per_pass, 5);
     JZX_EXPECT_EQ(sched.drain_max, 7);
+    JZX_EXPECT_EQ(sched.global_max, 9);
+    JZX_EXPECT_EQ(sched.steal_max, 11);
+    JZX_EXPECT_EQ(sched.crew.spare_max, 13);
     JZX_EXPECT(sched.ops.run_ready == ops.run_ready && sched.ops.free_slot == ops.free_slot);
     JZX_EXPECT_EQ(sched.feed_count, RIG_FEED + 2);
     JZX_EXPECT_EQ(sched.pass_enders, 1u << (RIG_FEED + 1));
