@@ -210,12 +210,12 @@ struct looker {
 
 static void *look_on_and_on(void *arg) {
     struct looker *looker = arg;
-    while (!looker->over) {
+    do { /* at least once, however late the thread begins */
         dump(looker->loop, &looker->text);
         JZX_EXPECT(looker->text.lines >= 5 + 3 * 4);
         JZX_EXPECT(says(&looker->text, "worker 3"));
         looker->looks++;
-    }
+    } while (!looker->over);
     return NULL;
 }
 
