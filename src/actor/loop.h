@@ -42,6 +42,8 @@ struct jzx_loop {
     _Atomic uint64_t refs;         /* references that were made without a worker */
     size_t default_heap_quota;     /* 0: unlimited */
     _Atomic uint64_t left_at_stop; /* messages that a gentle stop has left unhandled; a gauge */
+    uint32_t calls_max;
+    _Atomic uint32_t calls; /* functions that wait for worker 0. Decides */
 
     /* The caller's own. */
     bool started; /* the loop start event was sent */

@@ -46,6 +46,7 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);
     default_to(&config->max_groups, JZX_UNLIMITED);
     default_to(&config->max_members_per_group, JZX_UNLIMITED);
+    default_to(&config->max_calls, JZX_DEFAULT_MAX_CALLS);
 }
 
 /* What depends on the machine, and is not written into a user's configuration. */
@@ -105,6 +106,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "max_members_per_group";
     if ((config->contain & ~(uint32_t)(JZX_CONTAIN_OVERFLOW | JZX_CONTAIN_FAULTS)) != 0)
         return "contain";
+    if (config->max_calls == JZX_NONE)
+        return "max_calls";
     return NULL;
 }
 

@@ -35,11 +35,28 @@ struct call {
 #define CALL_CLASS 0u
 _Static_assert(sizeof(struct call) <= JZX__BLOCK_SIZE_MIN, "fits its class");
 
+static void uncount_call(struct jzx_loop *loop) {
+    /* relaxed: a number, which guards nothing. It wraps, and so is one less */
+    jzx__atomic_add_relaxed(&loop->calls, UINT32_MAX);
+}
+
+/* One more waits, unless as many do as may. */
+static bool count_call(struct jzx_loop *loop) {
+    /* relaxed: as above */
+    uint32_t before = jzx__atomic_add_relaxed(&loop->calls, 1u);
+    if (before < loop->calls_max)
+        return true;
+    uncount_call(loop);
+    return false;
+}
+
 jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
     if (loop == NULL || fn == NULL)
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
+    if (!count_call(loop))
+        return JZX_ERR_MAILBOX_FULL;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
     struct call *call = jzx__sched_alloc(&loop->sched, me, CALL_CLASS);
@@ -47,6 +64,8 @@ jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
         call->fn = fn;
         call->ctx = ctx;
         jzx__worker_bring(loop->sched.workers[0], JZX__FEED_CALLS, &call->node);
+    } else {
+        uncount_call(loop);
     }
     jzx__visit_end(&visit);
     return call == NULL ? JZX_ERR_NO_MEMORY : JZX_OK;
@@ -61,6 +80,7 @@ static void take_calls(struct jzx__worker *me, uint32_t max) {
         struct call call = *JZX_CONTAINER_OF(node, struct call, node);
         jzx__slab_free(&me->slab, CALL_CLASS, node);
         node = call.node.next;
+        uncount_call(loop);
         jzx__counter_add(&me->counters.calls, 1);
         call.fn(loop, call.ctx);
     }
@@ -116,6 +136,7 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
     loop->kinds = jzx__kinds;
     loop->default_mailbox_cap = config->default_mailbox_cap;
     loop->default_heap_quota = config->default_heap_quota;
+    loop->calls_max = config->max_calls;
     if (!jzx__sched_init(&loop->sched, config, &actor_ops))
         return false;
     join_clock(&loop->sched);

@@ -69,6 +69,7 @@ JZX_TEST(check_names_the_wrong_field_and_create_refuses_it, "X24", "C16", "C+fai
         {{.size = sizeof(jzx_config), .max_msgs_per_actor = JZX_NONE}, "max_msgs_per_actor"},
         {{.size = sizeof(jzx_config), .max_actors_per_tick = JZX_NONE}, "max_actors_per_tick"},
         {{.size = sizeof(jzx_config), .max_async_drain = JZX_NONE}, "max_async_drain"},
+        {{.size = sizeof(jzx_config), .max_calls = JZX_NONE}, "max_calls"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *field = "untouched";

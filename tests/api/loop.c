@@ -226,6 +226,32 @@ JZX_TEST(calls_run_on_the_loops_thread_in_order_and_before_run_returns, "C+loop"
     fixture_destroy(calls.loop);
 }
 
+/* One that runs does not wait any more: it may ask for another. */
+static void call_until_full(jzx_loop *loop, void *ctx) {
+    note_call(loop, ctx);
+    if (calls.count == 1) {
+        JZX_EXPECT_EQ(jzx_loop_call(loop, note_call, (void *)8), JZX_OK);
+        JZX_EXPECT_EQ(jzx_loop_call(loop, note_call, (void *)9), JZX_ERR_MAILBOX_FULL);
+    }
+}
+
+JZX_TEST(so_many_calls_wait_as_the_configuration_allows) {
+    calls = (struct calls){.loop = fixture_loop_with(&JZX_CONFIG(.max_calls = 3)),
+                           .thread = pthread_self()};
+    assert_non_null(calls.loop);
+    for (uintptr_t i = 1; i <= 3; i++)
+        assert_int_equal(jzx_loop_call(calls.loop, call_until_full, (void *)i), JZX_OK);
+    assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)4), JZX_ERR_MAILBOX_FULL);
+    assert_int_equal(jzx_loop_run(calls.loop), JZX_OK);
+    static const uint32_t expected[] = {1, 2, 3, 8};
+    assert_int_equal(calls.count, 4);
+    assert_memory_equal(calls.order, expected, sizeof expected);
+    for (uintptr_t i = 1; i <= 3; i++) /* all places are free again */
+        assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)i), JZX_OK);
+    assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)4), JZX_ERR_MAILBOX_FULL);
+    fixture_destroy(calls.loop);
+}
+
 JZX_TEST(calls_that_wait_at_destroy_are_still_made, "C+loop") {
     calls = (struct calls){.loop = fixture_loop(), .thread = pthread_self()};
     assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)1), JZX_OK);
