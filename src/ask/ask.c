@@ -84,7 +84,8 @@ static struct jzx__ask *find(struct jzx__asks *asks, uint64_t ref) {
     if (asks == NULL || index >= asks->count)
         return NULL;
     struct jzx__ask *ask = &asks->places[index];
-    return ask->generation == ref >> 32 && ask->next == JZX__ASK_PENDING ? ask : NULL;
+    bool waits = ask->next == JZX__ASK_PENDING || ask->next == JZX__ASK_ANSWERED;
+    return ask->generation == ref >> 32 && waits ? ask : NULL;
 }
 
 static void release_table(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
@@ -268,6 +269,27 @@ uint64_t jzx_ask_ref(const jzx_context *ctx) {
 
 /* ---- answering ---- */
 
+/* Q5, by the owner: false if an answer to that question is in vain, as far as that can be known. */
+static bool expects_answer(struct jzx__actor *asker, uint64_t ref) {
+    struct jzx__cold *cold = jzx__actor_cold(asker);
+    if (cold == NULL)
+        return false; /* Q4 */
+    if (asker->task.place == JZX__AWAY)
+        return true; /* the table is its turn's */
+    struct jzx__ask *ask = find(asks_of(cold), ref);
+    if (ask == NULL || ask->next == JZX__ASK_ANSWERED)
+        return false;
+    ask->next = JZX__ASK_ANSWERED;
+    return true;
+}
+
+/* The same for one that is about to be delivered: what is behind others in the inbox is judged when
+ * they are taken in. */
+static bool is_in_vain(struct jzx__worker *me, struct jzx__actor *asker, uint64_t ref) {
+    return jzx__worker_owns(me, &asker->task) &&
+           (jzx__task_inbox(&asker->task) & ~JZX__INBOX_TOKEN) == 0 && !expects_answer(asker, ref);
+}
+
 static jzx_err answer(struct jzx_loop *loop, struct jzx__worker *me, const struct letter *letter,
                       uint64_t ref) {
     if (!is_valid(letter))
@@ -278,9 +300,9 @@ static jzx_err answer(struct jzx_loop *loop, struct jzx__worker *me, const struc
     struct jzx__message *message = compose(loop, me, letter, JZX__TRAILER_ANSWER, ref);
     if (message == NULL)
         return JZX_ERR_NO_MEMORY;
-    if (JZX_UNLIKELY(jzx__worker_owns(me, &asker->task) && jzx__actor_cold(asker) == NULL)) {
+    if (JZX_UNLIKELY(is_in_vain(me, asker, ref))) {
         jzx__counter_add(&me->counters.accepted, 1);
-        jzx__message_bury(loop, me, message, letter->to, NULL); /* Q4 */
+        jzx__message_bury(loop, me, message, letter->to, jzx__actor_name(asker));
         return JZX_OK;
     }
     jzx_err err = jzx__mailbox_deliver(loop, me, asker, message);
@@ -339,9 +361,8 @@ jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, si
 static enum jzx__filed file_answer(struct jzx__worker *me, struct jzx__actor *actor,
                                    struct jzx__node *node) {
     (void)me;
-    (void)node;
-    return JZX_UNLIKELY(jzx__actor_cold(actor) == NULL) ? JZX__FILED_VAIN
-                                                        : JZX__FILED_KEEP; /* Q4 */
+    return expects_answer(actor, trailer_of(jzx__message_of(node))) ? JZX__FILED_KEEP
+                                                                    : JZX__FILED_VAIN;
 }
 
 /* An answer is about to be handled: does its question still wait? */

@@ -14,6 +14,9 @@
  *   Q3  an answer that is accepted becomes a message of lane USER: it may be looked at again, or
  *       put aside, without being judged again.
  *   Q4  who has no cold record has never asked: an answer to it is buried when it arrives.
+ *   Q5  of one question at most one answer waits in the private list: others, and those to
+ *       questions that are over, are buried when the owner takes them in, unless the turn of the
+ *       asker goes on without it.
  *
  * Rejected: a table per loop (every answer would have to lock it); matching in the sender's thread
  * (the asker may time out at the same moment). */
@@ -27,6 +30,7 @@
 
 /* ask.next of a place that is no free one. */
 #define JZX__ASK_PENDING UINT32_MAX
+#define JZX__ASK_ANSWERED (UINT32_MAX - 2u) /* pending still; an answer waits in the mailbox */
 #define JZX__ASK_NONE                                                                              \
     (UINT32_MAX - 1u) /* the end of the free list; a place that is not used again */
 

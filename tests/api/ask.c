@@ -185,6 +185,69 @@ JZX_TEST(a_second_answer_is_a_dead_letter, "E+mode", "X14") {
     asking_close(&asking);
 }
 
+/* ---- a flood of answers to one question ---- */
+
+#define FLOOD 1000u
+
+static struct {
+    size_t memory_bytes[2]; /* of the asker, before and after */
+    bool is_over;           /* the question was cancelled */
+    jzx_ask_handle handle;
+} flood;
+
+static size_t memory_of_self(const jzx_context *ctx) {
+    jzx_actor_info info = {.size = sizeof info};
+    JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, ctx->self, &info), JZX_OK);
+    return info.memory_bytes;
+}
+
+static void answer_on_and_on(jzx_loop *loop) {
+    for (uint32_t i = 0; i < FLOOD; i++)
+        JZX_EXPECT_EQ(jzx_reply_to(loop, flood.handle, JZX_NOBODY, NULL, 0, ANSWER), JZX_OK);
+}
+
+static void ask_to_be_kept(jzx_context *ctx) {
+    uint64_t ref = ask(ctx, KEEP, JZX_NEVER);
+    if (flood.is_over)
+        JZX_EXPECT_EQ(jzx_ask_cancel(ctx, ref), JZX_OK);
+    flood.handle = (jzx_ask_handle){ctx->self, ref};
+    flood.memory_bytes[0] = memory_of_self(ctx);
+}
+
+static void note_memory(jzx_context *ctx) {
+    flood.memory_bytes[1] = memory_of_self(ctx);
+}
+
+static void flood_self(jzx_context *ctx) {
+    answer_on_and_on(ctx->loop);
+    note_memory(ctx);
+}
+
+/* Behind what the asker does next: all is taken in by then. */
+static void flood_from_outside(const struct asking *asking) {
+    turn_fn fn = note_memory;
+    jzx_loop *loop = asking->timing.loop;
+    JZX_EXPECT_EQ(jzx_send(loop, asking->asker_id, JZX_NOBODY, &fn, sizeof fn, TAG_DO), JZX_OK);
+    answer_on_and_on(loop);
+    timing_step(&asking->timing);
+}
+
+JZX_TEST(answers_to_one_question_do_not_pile_up) {
+    for (uint32_t way = 0; way < 4; way++) {
+        struct asking asking = asking_open();
+        flood.is_over = (way & 1) != 0;
+        asking_do(&asking, ask_to_be_kept);
+        if (way & 2)
+            flood_from_outside(&asking);
+        else
+            asking_do(&asking, flood_self);
+        JZX_EXPECT(flood.memory_bytes[1] <= flood.memory_bytes[0] + 2 * 64);
+        JZX_EXPECT_EQ(asking.asker->count, flood.is_over ? 0 : 1);
+        JZX_EXPECT_EQ(fixture_stats(asking.timing.loop).dead, FLOOD - asking.asker->count);
+        asking_close(&asking);
+    }
+}
+
 /* The observer that hears of a late answer may end the asker: before its next message. */
 JZX_TEST(who_hears_of_a_late_answer_may_end_the_asker, "X15") {
     struct asking asking = asking_open();
