@@ -559,3 +559,56 @@ JZX_TEST(exits_of_a_loop_inside_a_behaviour_stay_inside, "E10", "C20", "E+sem") 
     assert_string_equal(events.detail, "outer");
     fixture_destroy(loop);
 }
+
+/* ---- the order of an end ---- */
+
+static char steps[8];
+static size_t step_count;
+
+static void note_step(char step) {
+    if (JZX_EXPECT(step_count < sizeof steps - 1))
+        steps[step_count++] = step;
+}
+
+static void note_cleanup(jzx_context *ctx) {
+    (void)ctx;
+    note_step('c');
+}
+
+static jzx_behavior_result note_down(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    if (msg->tag == JZX_TAG_DOWN)
+        note_step('d');
+    return JZX_BEHAVIOR_OK;
+}
+
+static void note_end(void *ctx, const jzx_event *event) {
+    (void)ctx;
+    if (event->kind == JZX_EVENT_DEAD_LETTER)
+        note_step('l');
+    else if (event->kind == JZX_EVENT_ACTOR_STOP || event->kind == JZX_EVENT_ACTOR_FAIL)
+        note_step('o');
+}
+
+/* As docs/supervision.md says: dead letters, the cleanup, the observer, those who watch. */
+JZX_TEST(the_observer_hears_of_an_end_after_the_cleanup_and_before_those_who_watch) {
+    for (int fails = 0; fails < 2; fails++) {
+        jzx_loop *loop = fixture_loop();
+        struct diary watcher = {.then = note_down};
+        struct diary ender = {.last = note_cleanup};
+        char text[] = "over";
+        jzx_actor_id watcher_id = diary_spawn(loop, &watcher);
+        jzx_actor_id id = diary_spawn(loop, &ender);
+        JZX_EXPECT_EQ(now_monitor(loop, watcher_id, id, NULL), JZX_OK);
+        assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = note_end), NULL),
+                         JZX_OK);
+        memset(steps, 0, sizeof steps);
+        step_count = 0;
+        order(loop, id, fails ? call_exit : call_stop, text);
+        fixture_send(loop, id, WORK); /* nobody handles it */
+        step(loop);
+        assert_string_equal(steps, "lcod");
+        assert_int_equal(jzx_loop_set_observer(loop, NULL, NULL), JZX_OK);
+        fixture_destroy(loop);
+    }
+}

@@ -89,6 +89,31 @@ JZX_TEST(the_reason_goes_along_and_normal_ends_do_not, "E19", "E10", "D+top") {
     }
 }
 
+static jzx_behavior_result call_shut_down(jzx_context *ctx, void *arg) {
+    (void)arg;
+    jzx_exit(ctx, JZX_EXIT_SHUTDOWN, NULL);
+}
+
+/* It is no normal end: only those are none of the other's business. */
+JZX_TEST(a_shutdown_goes_along_a_link) {
+    for (int traps = 0; traps < 2; traps++) {
+        struct pair pair;
+        pair_open(&pair);
+        struct diary *other = &pair.diaries[1];
+        now(pair.loop, pair.ids[1], call_trap, traps ? &pair : NULL);
+        JZX_EXPECT_EQ(now_link(pair.loop, pair.ids[0], pair.ids[1]), JZX_OK);
+        now(pair.loop, pair.ids[0], call_shut_down, NULL);
+        JZX_EXPECT_EQ(pair.diaries[0].reason, JZX_EXIT_SHUTDOWN);
+        JZX_EXPECT_EQ(other->cleanups, !traps);
+        JZX_EXPECT_EQ(other->count, traps);
+        if (traps)
+            expect_notice(other, 0, JZX_TAG_EXIT, pair.ids[0], JZX_EXIT_SHUTDOWN);
+        else
+            JZX_EXPECT_EQ(other->reason, JZX_EXIT_SHUTDOWN);
+        pair_close(&pair);
+    }
+}
+
 JZX_TEST(a_trap_counts_when_the_end_comes_not_when_the_link_is_made, "E19") {
     for (int on = 0; on < 2; on++) {
         struct pair pair;

@@ -525,3 +525,38 @@ JZX_TEST(now_does_not_go_backwards, "C+loop") {
     assert_int_equal(jzx_loop_now(NULL), 0);
     fixture_destroy(loop);
 }
+
+/* ---- the events of a loop ---- */
+
+static struct {
+    uint32_t starts;
+    uint32_t stops;
+} loop_events;
+
+static void count_loop_event(void *ctx, const jzx_event *event) {
+    (void)ctx;
+    loop_events.starts += event->kind == JZX_EVENT_LOOP_START;
+    loop_events.stops += event->kind == JZX_EVENT_LOOP_STOP;
+}
+
+/* However often it is run, and whether run or destroy ends it. */
+JZX_TEST(a_loop_starts_once_and_stops_once) {
+    for (int stopped = 0; stopped < 2; stopped++) {
+        jzx_loop *loop = fixture_loop();
+        memset(&loop_events, 0, sizeof loop_events);
+        assert_int_equal(
+            jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = count_loop_event), NULL), JZX_OK);
+        for (uint32_t i = 0; i < 3; i++)
+            assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        assert_int_equal(loop_events.starts, 1);
+        assert_int_equal(loop_events.stops, 0);
+        if (stopped) {
+            assert_int_equal(jzx_loop_request_stop(loop), JZX_OK);
+            assert_int_equal(jzx_loop_run(loop), JZX_OK);
+            assert_int_equal(loop_events.stops, 1);
+        }
+        fixture_destroy(loop);
+        assert_int_equal(loop_events.starts, 1);
+        assert_int_equal(loop_events.stops, 1);
+    }
+}

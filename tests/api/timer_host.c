@@ -50,6 +50,57 @@ static void leap_to(uint64_t start_ms, uint64_t delay_ms) {
     timing_close(&timing);
 }
 
+/* ---- what one look does ---- */
+
+#define FIRES_MAX 128u /* FIRE_MAX of timer.c */
+
+/* Then a turn is taken, here all of a step, before the next look. */
+JZX_TEST(a_look_fires_so_many_timers_and_no_more) {
+    struct diary diary = {0};
+    struct timing timing = timing_open();
+    jzx_actor_id id = timing_spawn(&timing, &diary);
+    for (uint32_t i = 0; i < 3 * FIRES_MAX - 1; i++)
+        timing_set(timing.loop, id, 1 + i, JZX_MS(1));
+    timing_step(&timing);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).timers_fired, 0);
+    JZX_EXPECT_EQ(jzx_clock_advance(timing.clock, JZX_MS(1)), JZX_OK);
+    for (uint32_t look = 1; look <= 3; look++) {
+        JZX_EXPECT_EQ(jzx_loop_step(timing.loop, 0), JZX_OK);
+        uint32_t fired = look < 3 ? look * FIRES_MAX : 3 * FIRES_MAX - 1;
+        JZX_EXPECT_EQ(fixture_stats(timing.loop).timers_fired, fired);
+        JZX_EXPECT(diary.count <= fired);
+    }
+    timing_step(&timing);
+    JZX_EXPECT_EQ(diary.count, 3 * FIRES_MAX - 1);
+    timing_close(&timing);
+}
+
+static void end_at_once(jzx_context *ctx) {
+    jzx_exit(ctx, JZX_EXIT_NORMAL, NULL);
+}
+
+/* A message that came to a mailbox; one that was cancelled or found nobody did not. */
+JZX_TEST(timers_that_fired_are_counted) {
+    struct diary diaries[2];
+    memset(diaries, 0, sizeof diaries);
+    struct timing timing = timing_open();
+    jzx_actor_id id = timing_spawn(&timing, &diaries[0]);
+    jzx_actor_id other = timing_spawn(&timing, &diaries[1]);
+    jzx_timer_id cancelled = timing_set(timing.loop, id, 1, JZX_MS(1));
+    timing_set(timing.loop, id, 2, JZX_MS(1));
+    timing_set(timing.loop, id, 3, JZX_MS(2));
+    timing_set(timing.loop, id, 4, JZX_MS(9));
+    timing_set(timing.loop, other, 5, JZX_MS(1));
+    timing_do(&timing, other, end_at_once);
+    JZX_EXPECT_EQ(jzx_timer_cancel(timing.loop, cancelled), JZX_OK);
+    timing_advance(&timing, JZX_MS(3));
+    jzx_stats stats = fixture_stats(timing.loop);
+    JZX_EXPECT_EQ(stats.timers_set, 5);
+    JZX_EXPECT_EQ(stats.timers_fired, 2);
+    JZX_EXPECT_EQ(diaries[0].count, 2);
+    timing_close(&timing);
+}
+
 JZX_TEST(the_next_deadline_leads_to_the_next_timer, "C+loop", "E51") {
     static const uint64_t starts_ms[] = {0, 255, 16383, 1048575, 123456789};
     static const uint64_t delays_ms[] = {1,     2,       255,     256,     257,      16383,

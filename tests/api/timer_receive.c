@@ -40,6 +40,24 @@ JZX_TEST(an_idle_actor_gets_a_timeout_again_and_again, "B+actor", "C23") {
     }
 }
 
+static void start_two_and_stop_all(jzx_context *ctx) {
+    JZX_EXPECT_EQ(jzx_timer_start(ctx, 1, NULL, 0, 1, JZX_MS(3)), JZX_OK);
+    JZX_EXPECT_EQ(jzx_timer_start_every(ctx, 2, NULL, 0, 2, JZX_MS(3), JZX_FIXED_RATE), JZX_OK);
+    JZX_EXPECT_EQ(jzx_timer_stop_all(ctx), 2);
+}
+
+JZX_TEST(stopping_all_timers_leaves_the_receive_timeout) {
+    struct diary diary = {0};
+    struct timing timing = timing_open();
+    jzx_actor_id id = spawn_with_timeout(&timing, &diary, JZX_MS(10));
+    timing_do(&timing, id, start_two_and_stop_all); /* a message of a user, at the same time */
+    timing_advance(&timing, JZX_MS(10));
+    expect_last(&diary, 1, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(10));
+    timing_advance(&timing, JZX_MS(10));
+    expect_last(&diary, 2, JZX_TAG_RECEIVE_TIMEOUT, JZX_MS(20));
+    timing_close(&timing);
+}
+
 JZX_TEST(a_timeout_of_zero_comes_at_the_next_millisecond, "B+actor", "X7") {
     struct diary diary = {0};
     struct timing timing = timing_open();

@@ -118,3 +118,21 @@ JZX_TEST(a_name_is_neither_pinned_for_nor_moved_to_who_has_ended, "D+name") {
     jzx__names_unpin(loop, pin, JZX_NOBODY);
     fixture_destroy(loop);
 }
+
+/* An entry that nobody has and nobody has pinned is used again. */
+JZX_TEST(a_pin_that_was_given_back_keeps_no_entry) {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = spawn(loop);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < 20000; i++) {
+        char name[32];
+        struct jzx__name *pin = NULL;
+        snprintf(name, sizeof name, "child %u", i);
+        assert_int_equal(jzx__names_pin(loop, name, id, &pin), JZX_OK);
+        jzx__names_unpin(loop, pin, id);
+        if (i == 1000)
+            bytes = fixture_bytes();
+    }
+    JZX_EXPECT_EQ(fixture_bytes(), bytes);
+    fixture_destroy(loop);
+}
