@@ -197,7 +197,8 @@ JZX_API jzx_err jzx_stash(jzx_context *ctx, const jzx_message *msg);
 JZX_API size_t jzx_unstash(jzx_context *ctx);
 
 /* True when this turn has used its time and others wait: a behaviour in a long loop should send
- * itself the rest of its work and return. */
+ * itself the rest of its work and return. False with a context that is not that of the running turn
+ * itself, as a copy. */
 JZX_API bool jzx_turn_spent(const jzx_context *ctx);
 
 /* Fills *info. Any thread, at any time, beside run and step as well; it changes nothing and makes

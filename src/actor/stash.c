@@ -130,7 +130,7 @@ size_t jzx_unstash(jzx_context *ctx) {
 }
 
 bool jzx_turn_spent(const jzx_context *ctx) {
-    if (ctx == NULL)
+    if (jzx__own_turn(ctx) == NULL && jzx__own_cleanup(ctx) == NULL)
         return false;
     const struct jzx__turn *turn = (const void *)ctx; /* the context is its first member */
     struct jzx__visit visit;

@@ -35,8 +35,9 @@ void jzx__thread_be_prompt(void) {
 }
 
 unsigned long jzx__thread_set_slack(unsigned long slack_ns) {
-    int before = prctl(PR_GET_TIMERSLACK);
-    if (before <= 0 || prctl(PR_SET_TIMERSLACK, slack_ns) != 0)
+    /* All five arguments: the system call reads them, whatever they are. */
+    int before = prctl(PR_GET_TIMERSLACK, 0ul, 0ul, 0ul, 0ul);
+    if (before <= 0 || prctl(PR_SET_TIMERSLACK, slack_ns, 0ul, 0ul, 0ul) != 0)
         return 0;
     return (unsigned long)before;
 }

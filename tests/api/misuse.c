@@ -5,6 +5,7 @@
 #include "../unit/child.h"
 #include "fixture.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -391,6 +392,66 @@ JZX_TEST(what_lies_before_a_page_of_others_is_not_looked_at) {
     fixture_destroy(loop);
 }
 
+/* ---- a copy of the context ---- */
+
+static void use_copy(jzx_context *copy, const jzx_message *msg) {
+    jzx_heap_info info = {.size = sizeof info};
+    jzx_monitor_ref monitor;
+    jzx_actor_id id;
+    uint64_t ref;
+    const jzx_spawn_opts opts = JZX_SPAWN_OPTS(.behavior = make_mistake);
+    JZX_EXPECT(!jzx_turn_spent(copy));
+    JZX_EXPECT_EQ(jzx_become(copy, make_mistake), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_stash(copy, msg), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_unstash(copy), 0);
+    JZX_EXPECT(jzx_msg_take(copy, msg) == NULL);
+    JZX_EXPECT(jzx_alloc(copy, 8) == NULL);
+    JZX_EXPECT(jzx_realloc(copy, msg->data, 8) == NULL);
+    jzx_free(copy, msg->data);
+    JZX_EXPECT_EQ(jzx_heap_set_quota(copy, 8), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_heap_info_get(copy, &info), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_ask(copy, copy->self, NULL, 0, GO, JZX_NEVER, &ref), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_ask_cancel(copy, 1), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_ask_ref(copy), 0);
+    JZX_EXPECT_EQ(jzx_reply(copy, msg, NULL, 0, GO), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_ask_from(copy, msg).asker, JZX_NOBODY);
+    JZX_EXPECT_EQ(jzx_monitor(copy, copy->self, &monitor), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_demonitor(copy, 1), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_link(copy, copy->self), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_unlink(copy, copy->self), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_trap_exits(copy, true), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_spawn_watched(copy, &opts, false, &id, &monitor), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_join(copy, "group"), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_group_leave(copy, "group"), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_timer_start(copy, 1, NULL, 0, GO, 1), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_timer_stop(copy, 1), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_timer_stop_all(copy), 0);
+    JZX_EXPECT(!jzx_timer_is_active(copy, 1));
+    JZX_EXPECT_EQ(jzx_timer_missed(copy), 0);
+    JZX_EXPECT_EQ(jzx_receive_timeout(copy, 1), JZX_ERR_INVALID_ARG);
+    jzx_receive_timeout_ignore(copy);
+}
+
+/* The copy has nothing behind it, which the sanitizer watches. */
+static void use_copies(jzx_context *ctx, const jzx_message *msg) {
+    jzx_context *copy = malloc(sizeof *copy);
+    *copy = *ctx;
+    use_copy(copy, msg);
+    while (msg->tag == LAST && jzx_current_worker() != JZX_NONE)
+        sched_yield(); /* until the worker goes on without it */
+    use_copy(copy, msg);
+    JZX_EXPECT(msg->tag != LAST || jzx_turn_spent(ctx));
+    free(copy);
+}
+
+JZX_TEST(a_copy_of_the_context_is_nobodys_in_every_call) {
+    jzx_loop *loop = fixture_loop_with(
+        &JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(1), .log.level = JZX_LOG_OFF));
+    assert_non_null(loop);
+    run_mistakes(loop, use_copies, 8);
+    fixture_destroy(loop);
+}
+
 /* ---- under AddressSanitizer and memcheck ---- */
 
 static char *volatile wild; /* nobody knows where it leads */
@@ -500,12 +561,47 @@ JZX_TEST(the_address_sanitizer_sees_what_is_written_where_nobody_may) {
 #define INSIDE "JZX_TEST_INSIDE_VALGRIND"
 
 static char self_path[4096]; /* under valgrind /proc/self/exe is valgrind */
+static const char *test_inside;
 
 static void exec_valgrind(void) {
     setenv(INSIDE, "1", 1);
     execlp("valgrind", "valgrind", "-q", "--leak-check=no", "--num-callers=3", self_path,
-           "misuse.memcheck_sees_what_is_written_where_nobody_may", (char *)NULL);
+           test_inside, (char *)NULL);
     _exit(127);
+}
+
+/* Runs a test under valgrind. */
+static struct child_end run_in_valgrind(const char *test) {
+    if (UNDER_ASAN || UNDER_TSAN)
+        skip(); /* which do not run under it */
+    test_inside = test;
+    assert_true(readlink("/proc/self/exe", self_path, sizeof self_path - 1) > 0);
+    struct child_end end = run_in_child(exec_valgrind);
+    if (WEXITSTATUS(end.status) == 127)
+        skip(); /* there is no valgrind */
+    return end;
+}
+
+static jzx_behavior_result end_after_a_while(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag != GO)
+        return JZX_BEHAVIOR_STOP;
+    JZX_EXPECT_EQ(jzx_send_after(ctx->loop, ctx->self, ctx->self, NULL, 0, LAST, 1, NULL), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(memcheck_has_nothing_to_say_of_a_run) {
+    if (getenv(INSIDE) == NULL) {
+        struct child_end end = run_in_valgrind("misuse.memcheck_has_nothing_to_say_of_a_run");
+        if (!JZX_EXPECT(end.status == 0 && strstr(end.text, "==") == NULL))
+            fprintf(stderr, "%s\n", end.text);
+        return;
+    }
+    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 2));
+    assert_non_null(loop);
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = end_after_a_while));
+    fixture_send(loop, id, GO);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_destroy(loop), JZX_OK);
 }
 
 /* Runs itself under valgrind, where it makes all mistakes; memcheck reports and goes on. */
@@ -518,12 +614,7 @@ JZX_TEST(memcheck_sees_what_is_written_where_nobody_may) {
         fprintf(stderr, "mistake %zu:\n", MISTAKE_COUNT);
         return;
     }
-    if (UNDER_ASAN || UNDER_TSAN)
-        skip(); /* which do not run under it */
-    assert_true(readlink("/proc/self/exe", self_path, sizeof self_path - 1) > 0);
-    struct child_end end = run_in_child(exec_valgrind);
-    if (WEXITSTATUS(end.status) == 127)
-        skip(); /* there is no valgrind */
+    struct child_end end = run_in_valgrind("misuse.memcheck_sees_what_is_written_where_nobody_may");
     for (size_t i = 0; i < MISTAKE_COUNT; i++) {
         char mark[32];
         snprintf(mark, sizeof mark, "mistake %zu:\n", i);
