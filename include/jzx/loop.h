@@ -31,7 +31,8 @@ JZX_API uint32_t jzx_loop_workers(const jzx_loop *loop);
 
 /* Runs actors until none is left (daemons do not count), nobody holds the loop and no call waits;
  * or until jzx_loop_stop or jzx_loop_request_stop. Sleeps while there is nothing to do. Can be
- * called again.
+ * called again. Of the calling thread's stack the library needs less than 12 KiB, here and in
+ * jzx_loop_create; behaviours need theirs beside it.
  * JZX_ERR_ESCALATED if a supervisor at the top gave up (the loop is closed then),
  * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run,
  * JZX_ERR_NO_MEMORY if its threads cannot be started (nothing has run then),

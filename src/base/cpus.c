@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- affinity ---- */
@@ -83,6 +84,19 @@ struct lines {
     size_t end;
     char text[LINE_SIZE];
 };
+
+/* The memory of a look, in a mapping of its own: the stack of a thread may be as small as 16 KiB. */
+struct scratch {
+    struct lines lines;
+    char group[PATH_SIZE];
+    char folder[PATH_SIZE];
+};
+
+static struct lines *open_lines(struct scratch *scratch, const char *root, const char *name) {
+    scratch->lines.fd = open_below(root, name);
+    scratch->lines.begin = scratch->lines.end = 0;
+    return scratch->lines.fd < 0 ? NULL : &scratch->lines;
+}
 
 static bool read_more(struct lines *lines) {
     ssize_t got = read(lines->fd, lines->text + lines->end, LINE_SIZE - 1 - lines->end);
@@ -210,19 +224,19 @@ static const struct hierarchy hierarchies[] = {
 };
 
 /* The path of the process's group, from a line "id:controllers:path". */
-static bool find_group(const char *root, const struct hierarchy *kind, char group[PATH_SIZE]) {
-    struct lines lines = {.fd = open_below(root, "/proc/self/cgroup")};
-    if (lines.fd < 0)
+static bool find_group(const char *root, const struct hierarchy *kind, struct scratch *scratch) {
+    struct lines *lines = open_lines(scratch, root, "/proc/self/cgroup");
+    if (lines == NULL)
         return false;
     bool found = false;
-    for (char *line; !found && (line = next_line(&lines)) != NULL;) {
+    for (char *line; !found && (line = next_line(lines)) != NULL;) {
         strsep(&line, ":");
         const char *controllers = strsep(&line, ":");
         size_t length = 0;
         found = line != NULL && *line == '/' && has_word(controllers, kind->controller) &&
-                append(group, &length, line);
+                append(scratch->group, &length, line);
     }
-    close(lines.fd);
+    close(lines->fd);
     return found;
 }
 
@@ -283,11 +297,11 @@ static const char *path_below(const char *group, const char *mount_root) {
 }
 
 /* The tightest quota of the group and its parents, as far up as this mount shows them. */
-static uint32_t quota_in_mount(const char *root, const struct hierarchy *kind, const char *group,
-                               const struct mount *mount) {
-    char folder[PATH_SIZE];
+static uint32_t quota_in_mount(const char *root, const struct hierarchy *kind,
+                               struct scratch *scratch, const struct mount *mount) {
+    char *folder = scratch->folder;
     size_t length = 0;
-    const char *below = path_below(group, mount->root);
+    const char *below = path_below(scratch->group, mount->root);
     if (below == NULL || !append(folder, &length, root) || !append(folder, &length, mount->folder))
         return JZX__CPUS_NO_QUOTA;
     size_t top = length;
@@ -305,27 +319,31 @@ static uint32_t quota_in_mount(const char *root, const struct hierarchy *kind, c
     return tightest;
 }
 
-static uint32_t quota_in(const char *root, const struct hierarchy *kind) {
-    char group[PATH_SIZE];
-    if (!find_group(root, kind, group))
+static uint32_t quota_in(const char *root, const struct hierarchy *kind, struct scratch *scratch) {
+    if (!find_group(root, kind, scratch))
         return JZX__CPUS_NO_QUOTA;
-    struct lines lines = {.fd = open_below(root, "/proc/self/mountinfo")};
-    if (lines.fd < 0)
+    struct lines *lines = open_lines(scratch, root, "/proc/self/mountinfo");
+    if (lines == NULL)
         return JZX__CPUS_NO_QUOTA;
     uint32_t tightest = JZX__CPUS_NO_QUOTA;
     struct mount mount;
-    for (char *line; (line = next_line(&lines)) != NULL;) {
+    for (char *line; (line = next_line(lines)) != NULL;) {
         if (!parse_mount(line, kind, &mount))
             continue;
-        uint32_t quota = quota_in_mount(root, kind, group, &mount);
+        uint32_t quota = quota_in_mount(root, kind, scratch, &mount);
         tightest = quota < tightest ? quota : tightest;
     }
-    close(lines.fd);
+    close(lines->fd);
     return tightest;
 }
 
 uint32_t jzx__cpus_quota(const char *root) {
-    uint32_t v2 = quota_in(root, &hierarchies[0]);
-    uint32_t v1 = quota_in(root, &hierarchies[1]);
+    struct scratch *scratch =
+        mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (scratch == MAP_FAILED)
+        return JZX__CPUS_NO_QUOTA;
+    uint32_t v2 = quota_in(root, &hierarchies[0], scratch);
+    uint32_t v1 = quota_in(root, &hierarchies[1], scratch);
+    munmap(scratch, sizeof *scratch);
     return v1 < v2 ? v1 : v2;
 }
