@@ -28,6 +28,8 @@ typedef enum jzx_behavior_result {
     JZX_BEHAVIOR_FAIL = 2  /* end after this message, reason JZX_EXIT_FAIL */
 } jzx_behavior_result;
 
+/* Called for each message. It must not end its thread: pthread_exit or a cancellation inside an
+ * actor ends the process, with a text that names the actor. */
 typedef jzx_behavior_result (*jzx_behavior_fn)(jzx_context *ctx, const jzx_message *msg);
 
 typedef enum jzx_exit_reason {

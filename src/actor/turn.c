@@ -12,6 +12,7 @@
 #include "actor/mailbox.h"
 #include "actor/share.h"
 #include "actor/spawn.h"
+#include "actor/thread_end.h"
 #include "sched/balance.h"
 #include "sched/crew.h"
 #include "sched/pass.h"
@@ -370,11 +371,20 @@ static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct
     return jzx__worker_pass_over(me);
 }
 
+/* Once in the life of a thread. */
+static inline void watch_thread(void) {
+    static _Thread_local bool watched;
+    if (JZX_UNLIKELY(!watched))
+        jzx__thread_end_watch();
+    watched = true;
+}
+
 /* One jump point for all turns of a pass: jzx_exit costs those nothing that do not use it. */
 enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__seat *seat = jzx__seat_of_thread;
     struct jzx__turn *turn = (void *)seat->turn_room;
     jmp_buf jump;
+    watch_thread();
     memset(turn, 0, offsetof(struct jzx__turn, exit_text));
     turn->ctx.loop = jzx__loop_of(me);
     turn->seat = seat;

@@ -340,3 +340,68 @@ JZX_TEST(a_turn_can_be_left_after_observers_and_destructors_were_called, "E10", 
     JZX_EXPECT_EQ(diary.reason, JZX_EXIT_FAIL);
     fixture_destroy(loop);
 }
+
+/* ---- the end of the thread ---- */
+
+static jzx_behavior_result end_thread(jzx_context *ctx, void *arg) {
+    (void)ctx;
+    (void)arg;
+    pthread_exit(NULL);
+}
+
+static jzx_behavior_result cancel_thread(jzx_context *ctx, void *arg) {
+    (void)ctx;
+    (void)arg;
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+    return JZX_BEHAVIOR_OK;
+}
+
+static void exit_thread_in_a_turn(void) {
+    in_a_turn(end_thread, NULL);
+}
+
+static void cancel_thread_in_a_turn(void) {
+    in_a_turn(cancel_thread, NULL);
+}
+
+static jzx_behavior_result end_this_thread(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
+    (void)msg;
+    pthread_exit(NULL);
+}
+
+/* Worker 1 has a thread of the library's. */
+static void exit_thread_of_a_worker(void) {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2));
+    fixture_send(loop,
+                 fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = end_this_thread, .name = "quits",
+                                                     .place = JZX_PLACE_WORKER(1))),
+                 GO);
+    jzx_loop_run(loop);
+}
+
+JZX_TEST(a_thread_that_ends_inside_an_actor_ends_the_process_with_its_name) {
+    void (*const bodies[])(void) = {exit_thread_in_a_turn, cancel_thread_in_a_turn,
+                                    exit_thread_of_a_worker};
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct child_end end = run_in_child(bodies[i]);
+        if (!JZX_EXPECT(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGABRT &&
+                        strstr(end.text, "the thread has ended inside actor 0.1") != NULL))
+            fprintf(stderr, "%zu: status %d, text: %s\n", i, end.status, end.text);
+    }
+}
+
+static void *drive_and_end(void *arg) {
+    static struct diary diary;
+    jzx_loop *loop = fixture_loop();
+    now(loop, diary_spawn(loop, &diary), keep_context, arg);
+    fixture_destroy(loop);
+    pthread_exit(NULL);
+}
+
+JZX_TEST(a_thread_that_has_left_its_loop_may_end) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, drive_and_end, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
