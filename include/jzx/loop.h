@@ -93,7 +93,7 @@ JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 /* Has fn(loop, ctx) called on worker 0 (after a stall that may be on a spare thread; for your own
  * thread use an actor with JZX_PLACE_CALLER), outside any actor's turn, in the
  * order of the calls of one thread. Each call that returns JZX_OK is made exactly once, in destroy
- * at the latest. JZX_ERR_MAILBOX_FULL if config.max_calls of them wait, those that have begun not
+ * at the latest. JZX_ERR_FULL if config.max_calls of them wait, those that have begun not
  * counted; JZX_ERR_INVALID_ARG, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);
 

@@ -56,7 +56,7 @@ jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx) {
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
     if (!count_call(loop))
-        return JZX_ERR_MAILBOX_FULL;
+        return JZX_ERR_FULL;
     struct jzx__visit visit;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
     struct call *call = jzx__sched_alloc(&loop->sched, me, CALL_CLASS);

@@ -231,7 +231,7 @@ static void call_until_full(jzx_loop *loop, void *ctx) {
     note_call(loop, ctx);
     if (calls.count == 1) {
         JZX_EXPECT_EQ(jzx_loop_call(loop, note_call, (void *)8), JZX_OK);
-        JZX_EXPECT_EQ(jzx_loop_call(loop, note_call, (void *)9), JZX_ERR_MAILBOX_FULL);
+        JZX_EXPECT_EQ(jzx_loop_call(loop, note_call, (void *)9), JZX_ERR_FULL);
     }
 }
 
@@ -241,14 +241,14 @@ JZX_TEST(so_many_calls_wait_as_the_configuration_allows) {
     assert_non_null(calls.loop);
     for (uintptr_t i = 1; i <= 3; i++)
         assert_int_equal(jzx_loop_call(calls.loop, call_until_full, (void *)i), JZX_OK);
-    assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)4), JZX_ERR_MAILBOX_FULL);
+    assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)4), JZX_ERR_FULL);
     assert_int_equal(jzx_loop_run(calls.loop), JZX_OK);
     static const uint32_t expected[] = {1, 2, 3, 8};
     assert_int_equal(calls.count, 4);
     assert_memory_equal(calls.order, expected, sizeof expected);
     for (uintptr_t i = 1; i <= 3; i++) /* all places are free again */
         assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)i), JZX_OK);
-    assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)4), JZX_ERR_MAILBOX_FULL);
+    assert_int_equal(jzx_loop_call(calls.loop, note_call, (void *)4), JZX_ERR_FULL);
     fixture_destroy(calls.loop);
 }
 
