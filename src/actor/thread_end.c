@@ -3,8 +3,9 @@
  * jzx_loop_run, waits for it for ever: there is nothing to go on with. It shows in a destructor of
  * thread-specific data, which runs on the thread after its frames are gone.
  *
- * Rejected: to stop the unwinding by a jump out of a cleanup handler and end the actor alone. POSIX
- * leaves undefined what becomes of such a thread, and glibc goes on to take it for one that ends. */
+ * Rejected: to stop the unwinding by a jump out of a cleanup handler and end the actor alone.
+ * POSIX leaves undefined what becomes of such a thread, and glibc goes on to take it for one that
+ * ends. */
 #include "actor/thread_end.h"
 
 #include "actor/loop.h"

@@ -85,7 +85,7 @@ struct lines {
     char text[LINE_SIZE];
 };
 
-/* The memory of a look, in a mapping of its own: the stack of a thread may be as small as 16 KiB. */
+/* The memory of a look, in a mapping of its own: a stack may be as small as 16 KiB. */
 struct scratch {
     struct lines lines;
     char group[PATH_SIZE];
