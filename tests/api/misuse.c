@@ -62,6 +62,7 @@ typedef void (*mistake_fn)(jzx_context *ctx, const jzx_message *msg);
 
 static jzx_behavior_result make_mistake(jzx_context *ctx, const jzx_message *msg) {
     mistake_fn fn = *(const mistake_fn *)ctx->state;
+    jzx_test_ran();
     fn(ctx, msg);
     return msg->tag == LAST ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
@@ -69,6 +70,7 @@ static jzx_behavior_result make_mistake(jzx_context *ctx, const jzx_message *msg
 /* Two messages of len bytes, and a last one. */
 static void run_mistakes(jzx_loop *loop, mistake_fn fn, size_t len) {
     static unsigned char bytes[20000];
+    uint64_t before = jzx_test_runs();
     jzx_actor_id id = fixture_spawn(
         loop, &JZX_SPAWN_OPTS(.behavior = make_mistake, .name = "clumsy", .state = &fn));
     for (uint32_t tag = GO; tag <= LAST; tag++) {
@@ -76,6 +78,7 @@ static void run_mistakes(jzx_loop *loop, mistake_fn fn, size_t len) {
         JZX_EXPECT_EQ(jzx_send(loop, id, JZX_NOBODY, bytes, len, tag), JZX_OK);
     }
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), before + LAST);
 }
 
 /* No two of the next buffers are one, and they hold what is written to them. */
@@ -248,6 +251,7 @@ JZX_TEST(a_buffer_whose_send_was_refused_is_still_the_callers) {
     }
     JZX_EXPECT_EQ(reports.count, before);
     JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(recorder.count, 1); /* the one that filled the mailbox */
     fixture_destroy(loop);
 }
 
@@ -277,8 +281,10 @@ JZX_TEST(memory_that_is_no_buffer_is_refused_wherever_it_begins) {
     }
     JZX_EXPECT_EQ(jzx_msg_len(memory + 1), 0);
     free(memory);
+    fixture_send(loop, id, LAST);
     JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
-    JZX_EXPECT_EQ(recorder.count, 0);
+    JZX_EXPECT_EQ(recorder.count, 1); /* none of them arrives */
+    JZX_EXPECT_EQ(recorder.tags[0], LAST);
     fixture_destroy(loop);
 }
 
@@ -329,6 +335,7 @@ JZX_TEST(the_last_reference_to_a_shared_buffer_is_not_freed_while_it_is_in_hand)
     assert_non_null(data);
     JZX_EXPECT_EQ(jzx_send_msg(loop, id, JZX_NOBODY, data, LAST), JZX_OK);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }
 

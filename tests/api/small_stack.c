@@ -16,6 +16,7 @@
 enum { GO = 1, MOVED = 2, LAST = 3 };
 
 static jzx_behavior_result do_little(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     if (msg->tag != GO)
         return msg->tag == LAST ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
     void *data = jzx_msg_alloc(ctx->loop, 5000, NULL);
@@ -56,5 +57,6 @@ JZX_TEST(sixteen_kib_of_stack_are_enough_for_a_loop) {
     assert_int_equal(pthread_create(&thread, &attributes, drive, &ended), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(ended, 4);
+    assert_int_equal(jzx_test_runs(), 4 * 3);
     pthread_attr_destroy(&attributes);
 }
