@@ -113,7 +113,7 @@ static jzx_behavior_result call_it(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(a_call_through_any_bad_pointer_is_contained) {
+JZX_TEST(a_call_through_any_bad_pointer_is_contained, "C20") {
     static char data[8192];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *gone = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
