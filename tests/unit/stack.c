@@ -526,7 +526,7 @@ static void reach_the_address_limit(void) {
 
 JZX_TEST(a_limit_of_the_address_space_is_named) {
     if (IS_SANITIZED)
-        return; /* they need most of it themselves */
+        skip(); /* they need most of it themselves */
     struct child_end end = run_in_child(reach_the_address_limit);
     JZX_EXPECT_EQ(end.status, 0);
 }
@@ -572,7 +572,7 @@ JZX_TEST(the_mapping_limit_of_the_system_is_named) {
     assert_int_equal(fscanf(file, "%llu", &limit), 1);
     fclose(file);
     if (limit > 100000 || IS_SANITIZED)
-        return; /* too many for a test */
+        skip(); /* too many for a test */
     struct jzx__stack **taken = malloc(limit * sizeof *taken);
     assert_non_null(taken);
     enum jzx__stack_status status;
