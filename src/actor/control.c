@@ -7,12 +7,11 @@
 #include "actor/mailbox.h"
 
 jzx_exit_reason jzx__control_reason(uint64_t state) {
-    return state & JZX__WANT_KILL       ? JZX_EXIT_KILLED
-           : state & JZX__WANT_FAIL     ? JZX_EXIT_FAIL
-           : state & JZX__WANT_SHUTDOWN ? JZX_EXIT_SHUTDOWN
-           : state & JZX__WANT_STOP     ? JZX_EXIT_NORMAL
-           : state & JZX__WANT_FINISH   ? JZX_EXIT_SHUTDOWN
-                                        : JZX_EXIT_NORMAL;
+    const uint64_t by_supervisor = JZX__WANT_SHUTDOWN | JZX__WANT_FINISH;
+    return state & JZX__WANT_KILL   ? JZX_EXIT_KILLED
+           : state & JZX__WANT_FAIL ? JZX_EXIT_FAIL
+           : state & by_supervisor  ? JZX_EXIT_SHUTDOWN
+                                    : JZX_EXIT_NORMAL;
 }
 
 /* False if the slot has another generation by now. */

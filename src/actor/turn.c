@@ -139,6 +139,8 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
         return true;
     }
     if (state & JZX__WANT_END) {
+        if (actor->task.care & JZX__CARE_FINISH)
+            state |= JZX__WANT_FINISH; /* its supervisor has asked before: that counts, too */
         jzx__actor_end(me, actor, jzx__control_reason(state), NULL);
         return false;
     }
