@@ -219,11 +219,13 @@ static void free_events(struct jzx_loop *loop, struct jzx__worker *me, struct jz
 static bool add_events(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__node **events,
                        uint32_t count) {
     for (uint32_t made = 0; made < count; made++) {
-        struct jzx__message *message = jzx__message_create(loop, me, sizeof(jzx_group_event));
+        struct jzx__message *message =
+            jzx__message_create_large(loop, me, sizeof(jzx_group_event), jzx__no_destructor);
         if (message == NULL) {
             free_events(loop, me, events, made);
             return false;
         }
+        jzx__message_set_trailer_kind(message, JZX__TRAILER_OTHER); /* for the subscription */
         message->node.next = *events;
         *events = &message->node;
     }
@@ -247,7 +249,6 @@ static void tell(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__grou
         message->sender = id;
         message->tag = tag;
         memcpy(message->payload, &event, sizeof event);
-        jzx__message_set_trailer_kind(message, JZX__TRAILER_OTHER);
         memcpy(jzx__message_trailer(message), &member->subscription, sizeof member->subscription);
         struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
         if (actor == NULL || jzx__mailbox_deliver(loop, me, actor, message) != JZX_OK)
