@@ -488,7 +488,7 @@ const struct jzx__lane_ops jzx__lane_room = {.file = file_request, .bury = bury_
 static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id target,
                             jzx_actor_id who) {
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, target);
-    if (actor == NULL || jzx__table_lookup(&loop->table, who) == NULL)
+    if (actor == NULL || !jzx__table_is_alive(&loop->table, who))
         return jzx__mailbox_gone(loop);
     struct jzx__message *request = jzx__message_create(loop, me, 0);
     if (request == NULL)

@@ -106,12 +106,14 @@ static struct jzx__actor *mint(struct jzx__table *table, jzx_err *err) {
     }
     struct jzx__actor *slot = jzx__table_slot(table, index);
     slot->task.entry = NULL;
-    /* relaxed, all four: published by the release of minted (T1) */
+    /* relaxed, all five: published by the release of minted (T1) */
     jzx__atomic_store_relaxed(&slot->task.id, jzx_make_id(1, index));
     jzx__atomic_store_relaxed(&slot->task.state, jzx__state_make(1));
     /* relaxed: as above */
     jzx__atomic_store_relaxed(&slot->task.owner, JZX__OWNER_FLAGS);
     jzx__atomic_store_relaxed(&slot->task.inbox, JZX__INBOX_CLOSED);
+    /* relaxed: as above. A monitor or timer for a guessed id looks at it before it is refused */
+    jzx__atomic_store_relaxed(&slot->task.cold, NULL);
     /* release: pairs with the acquire in lookup; publishes the chunk and the slot's words */
     jzx__atomic_store_release(&table->minted, index + 1);
     return slot;

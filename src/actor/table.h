@@ -81,6 +81,15 @@ static inline struct jzx__actor *jzx__table_lookup(const struct jzx__table *tabl
     return jzx__atomic_load_acquire(&actor->task.id) == id ? actor : NULL;
 }
 
+/* Whether the id is that of a living actor: false also for the id to come of a free slot, which a
+ * look-up finds. For callers that do not push to its inbox, which would refuse. Any thread. */
+static inline bool jzx__table_is_alive(const struct jzx__table *table, jzx_actor_id id) {
+    const struct jzx__actor *actor = jzx__table_lookup(table, id);
+    /* relaxed: an actor that lived when the caller learnt its id, or a guess */
+    return id != JZX_NOBODY && actor != NULL &&
+           (jzx__atomic_load_relaxed(&actor->task.owner) & JZX__OWNER_GONE) == 0;
+}
+
 JZX_COLD struct jzx__actor *jzx__table_acquire_slow(struct jzx__table *table,
                                                     struct jzx__slot_cache *cache, jzx_err *err);
 JZX_COLD void jzx__table_release_slow(struct jzx__table *table, struct jzx__slot_cache *cache,

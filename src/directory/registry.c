@@ -22,14 +22,6 @@ void jzx__registry_deinit(struct jzx__registry *registry) {
     jzx__names_deinit(&registry->names);
 }
 
-/* False also for the id to come of a free slot, which a look-up would find. */
-static bool is_alive(const struct jzx_loop *loop, jzx_actor_id id) {
-    const struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
-    /* relaxed: an actor that lived when the caller learnt its id, or a guess */
-    return id != JZX_NOBODY && actor != NULL &&
-           (jzx__atomic_load_relaxed(&actor->task.owner) & JZX__OWNER_GONE) == 0;
-}
-
 /* Under the lock. */
 static jzx_err give(struct jzx_loop *loop, struct jzx__name *entry, jzx_actor_id id) {
     jzx_actor_id holder = jzx__name_value(entry);
@@ -69,7 +61,8 @@ jzx_err jzx_register(jzx_loop *loop, const char *name, jzx_actor_id id) {
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
-    return is_alive(loop, id) ? put(loop, &key, id, NULL) : jzx__mailbox_gone(loop);
+    return jzx__table_is_alive(&loop->table, id) ? put(loop, &key, id, NULL)
+                                                 : jzx__mailbox_gone(loop);
 }
 
 jzx_err jzx_unregister(jzx_loop *loop, const char *name) {
