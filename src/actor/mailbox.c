@@ -64,6 +64,7 @@ static void tell_waiter(struct jzx__worker *me, struct jzx__message *message, jz
     jzx_actor_id who = message->sender;
     message->sender = target;
     message->tag = JZX_TAG_ROOM;
+    message->len = 0; /* its links mean nothing any more */
     message->node.lane = JZX__LANE_RUNTIME;
     message->node.generation = jzx_id_generation(who);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, who);
@@ -79,7 +80,7 @@ static void tell_waiter(struct jzx__worker *me, struct jzx__message *message, jz
 struct request {
     struct jzx__message *children[2];
 };
-_Static_assert(sizeof(struct request) <= JZX_MSG_INLINE, "in the block of a message without data");
+_Static_assert(sizeof(struct request) <= JZX_MSG_INLINE, "in a block of the smallest class");
 
 static struct request *request_of(struct jzx__message *message) {
     return (void *)message->payload;
@@ -490,7 +491,7 @@ static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_a
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, target);
     if (actor == NULL || !jzx__table_is_alive(&loop->table, who))
         return jzx__mailbox_gone(loop);
-    struct jzx__message *request = jzx__message_create(loop, me, 0);
+    struct jzx__message *request = jzx__message_create(loop, me, sizeof(struct request));
     if (request == NULL)
         return JZX_ERR_NO_MEMORY;
     request->sender = who;

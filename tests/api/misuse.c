@@ -591,7 +591,8 @@ static struct child_end run_in_valgrind(const char *test) {
 
 static jzx_behavior_result end_after_a_while(jzx_context *ctx, const jzx_message *msg) {
     if (msg->tag != GO)
-        return JZX_BEHAVIOR_STOP;
+        return msg->tag == LAST ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+    JZX_EXPECT_EQ(jzx_send_when_room(ctx->loop, ctx->self, ctx->self), JZX_OK);
     JZX_EXPECT_EQ(jzx_send_after(ctx->loop, ctx->self, ctx->self, NULL, 0, LAST, 1, NULL), JZX_OK);
     return JZX_BEHAVIOR_OK;
 }

@@ -49,6 +49,22 @@ JZX_TEST(a_producer_that_waits_for_room_loses_nothing, "C12", "X15", "X14") {
     fixture_destroy(loop);
 }
 
+/* With the default allocator, whose blocks AddressSanitizer and memcheck see. */
+JZX_TEST(requests_for_room_touch_no_memory_but_their_own) {
+    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 1));
+    assert_non_null(loop);
+    struct recorder log = {.stop_at = 200};
+    struct producer producer = {.to_send = 200};
+    producer.target =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = record, .state = &log, .mailbox_cap = 16));
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = produce, .state = &producer));
+    fixture_send(loop, id, 1);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(log.count, 200);
+    assert_true(producer.answers > 0);
+    assert_int_equal(jzx_loop_destroy(loop), JZX_OK);
+}
+
 /* ---- when the answer comes ---- */
 
 struct slow {
