@@ -79,7 +79,8 @@ JZX_API jzx_ask_handle jzx_ask_from(const jzx_context *ctx, const jzx_message *m
 
 /* Answers a question by its handle; from is what the asker sees as sender. Any thread; never
  * blocks. An answer to a question that has one, or that is over, is a dead letter as soon as the
- * asker's worker has it: such answers do not pile up in its mailbox.
+ * asker's worker has taken it in, between two messages of the asker: such answers do not pile up
+ * behind it, but for as long as one message takes.
  * JZX_ERR_INVALID_ARG (as jzx_send, or the handle names no question),
  * JZX_ERR_NO_SUCH_ACTOR: the asker has ended; JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_reply_to(jzx_loop *loop, jzx_ask_handle handle, jzx_actor_id from,
