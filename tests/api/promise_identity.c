@@ -297,8 +297,10 @@ static void count_end(jzx_context *ctx, jzx_exit_reason reason) {
 }
 
 static jzx_behavior_result end_at_once(jzx_context *ctx, const jzx_message *msg) {
-    (void)ctx;
+    struct filler *self = ctx->state;
     (void)msg;
+    if (self == NULL)
+        jzx_test_ran();
     return JZX_BEHAVIOR_STOP;
 }
 
@@ -400,7 +402,9 @@ static void share_the_bound(uint32_t max, uint32_t workers) {
         JZX_EXPECT(in_all + mine.count <= max);
         JZX_EXPECT(in_all + mine.count + early >= max);
         uint64_t before = fixture_stats(loop).handled;
+        uint64_t runs = jzx_test_runs();
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        assert_int_equal(jzx_test_runs() - runs, in_all + mine.count);
         assert_int_equal(fixture_stats(loop).handled - before, in_all + mine.count);
     }
     fixture_destroy(loop);
