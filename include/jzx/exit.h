@@ -39,11 +39,14 @@ typedef struct jzx_exit_notice {
     jzx_actor_id actor;      /* who has ended */
     jzx_monitor_ref monitor; /* JZX_TAG_DOWN: of jzx_monitor */
     jzx_exit_reason reason;
-    char text[JZX_EXIT_TEXT_MAX + 1]; /* what jzx_exit said, or ""; ends with '\0' */
+    char text[JZX_EXIT_TEXT_MAX + 1]; /* what jzx_exit said, what the runtime says of a panic, a
+                                       * fault or a supervisor that gives up, or ""; ends with
+                                       * '\0' */
 } jzx_exit_notice;
 
-/* Ends the actor from any depth of its behaviour, its init or its cleanup (which is over then) if
- * the condition does not hold: reason JZX_EXIT_FAIL, and a text with place and condition. */
+/* Ends the actor from any depth of its behaviour or its init if the condition does not hold: reason
+ * JZX_EXIT_FAIL, and a text with place and condition. In its cleanup it ends the cleanup, and the
+ * reason of the actor's end stays what it was. */
 #define JZX_CHECK(ctx, cond) ((cond) ? (void)0 : jzx_check_failed((ctx), #cond, __FILE__, __LINE__))
 
 JZX_BEGIN_C

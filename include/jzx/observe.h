@@ -51,9 +51,9 @@ typedef struct jzx_event {
     void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set.
                              * ACTOR_FAIL: of a contained fault, where it happened first */
     size_t stack_count;     /* of them */
-    const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: what
-                             * jzx_exit said, or ""; ACTOR_RESTART: the text of the last failure, or
-                             * ""; ESCALATE: why it gives up. NULL otherwise */
+    const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: the
+                             * text of jzx_exit_notice, or ""; ACTOR_RESTART: that of the last
+                             * failure, or ""; ESCALATE: why it gives up. NULL otherwise */
     uint64_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
                           * most 16,777,215, and jzx_stats counts what is beyond. DRAIN_CUT: those
                           * that were left */
