@@ -590,6 +590,7 @@ static struct child_end run_in_valgrind(const char *test) {
 }
 
 static jzx_behavior_result end_after_a_while(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     if (msg->tag != GO)
         return msg->tag == LAST ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
     JZX_EXPECT_EQ(jzx_send_when_room(ctx->loop, ctx->self, ctx->self), JZX_OK);
@@ -609,6 +610,7 @@ JZX_TEST(memcheck_has_nothing_to_say_of_a_run) {
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = end_after_a_while));
     fixture_send(loop, id, GO);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
     JZX_EXPECT_EQ(jzx_loop_destroy(loop), JZX_OK);
 }
 
