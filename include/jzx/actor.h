@@ -32,6 +32,9 @@ typedef enum jzx_behavior_result {
  * actor ends the process, with a text that names the actor. */
 typedef jzx_behavior_result (*jzx_behavior_fn)(jzx_context *ctx, const jzx_message *msg);
 
+/* The code of a fiber, see jzx/fiber.h. */
+typedef void (*jzx_fiber_fn)(jzx_context *ctx);
+
 typedef enum jzx_exit_reason {
     JZX_EXIT_NORMAL = 0,
     JZX_EXIT_FAIL = 1,     /* the behaviour or its init said so, or jzx_actor_fail */
@@ -101,15 +104,33 @@ typedef enum jzx_activity {
     JZX_ACTIVITY_COMPLETE = 4 /* in its cleanup */
 } jzx_activity;
 
+/* What a fiber waits for, see jzx/fiber.h. */
+typedef enum jzx_wait_kind {
+    JZX_WAIT_NONE = 0, /* it does not, or is no fiber */
+    JZX_WAIT_MESSAGE = 1,
+    JZX_WAIT_TAG = 2,    /* wait_object: the tag */
+    JZX_WAIT_SENDER = 3, /* wait_object: its id, as in the next three */
+    JZX_WAIT_ANSWER = 4,
+    JZX_WAIT_EXIT = 5,
+    JZX_WAIT_ROOM = 6,
+    JZX_WAIT_MATCH = 7, /* a message that a predicate takes */
+    JZX_WAIT_TIME = 8   /* wait_object: the time */
+} jzx_wait_kind;
+
 /* Longer names are JZX_ERR_INVALID_ARG. */
 #define JZX_NAME_MAX 47u
+
+/* What a fiber has of stack: that much is reserved, and as much is used as was touched. */
+#define JZX_DEFAULT_STACK_SIZE 65536u
+#define JZX_STACK_SIZE_MIN 16384u
+#define JZX_STACK_SIZE_MAX (64u << 20)
 
 /* The default of stash_cap. */
 #define JZX_DEFAULT_STASH_CAP 128u
 
 typedef struct jzx_spawn_opts {
     size_t size;              /* sizeof(jzx_spawn_opts): set by JZX_SPAWN_OPTS or ..._init */
-    jzx_behavior_fn behavior; /* required */
+    jzx_behavior_fn behavior; /* this or fiber is required, not both */
     void *state;              /* the actor's; the runtime never looks at it */
     const char *name;         /* copied; shown to observers; need not be unique; may be NULL */
     jzx_init_fn init;         /* may be NULL */
@@ -119,11 +140,14 @@ typedef struct jzx_spawn_opts {
                                * taken in, so that up to 2 x mailbox_cap wait */
     uint32_t stash_cap;       /* 0: JZX_DEFAULT_STASH_CAP; JZX_NONE: no stash */
     jzx_on_full on_full;
-    uint16_t place;   /* JZX_PLACE_*; a worker that the loop does not have: JZX_ERR_INVALID_ARG */
-    uint8_t priority; /* a jzx_priority */
-    bool daemon : 1;  /* does not keep jzx_loop_run from returning */
-    bool account : 1; /* keep steps, started_ns and parent of jzx_actor_info */
-    uint64_t reserved[5]; /* 0: for kinds of actors to come */
+    uint16_t place;     /* JZX_PLACE_*; a worker that the loop does not have: JZX_ERR_INVALID_ARG */
+    uint8_t priority;   /* a jzx_priority */
+    bool daemon : 1;    /* does not keep jzx_loop_run from returning */
+    bool account : 1;   /* keep steps, started_ns and parent of jzx_actor_info */
+    jzx_fiber_fn fiber; /* see jzx/fiber.h, as what follows */
+    uint32_t stack_size_bytes; /* of a fiber; 0: JZX_DEFAULT_STACK_SIZE */
+    bool migratable : 1;       /* a fiber that may go on on another thread after a wait */
+    uint64_t reserved[3];      /* 0: for kinds of actors to come */
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use
@@ -152,6 +176,11 @@ typedef struct jzx_actor_info {
     uint64_t steps;       /* messages it has begun to handle; with jzx_spawn_opts.account, else 0 */
     uint64_t started_ns;  /* when it was spawned; likewise */
     jzx_actor_id parent;  /* the actor that spawned it, if one did; likewise */
+    jzx_wait_kind wait;   /* what its code waits for, as what follows; known in any case */
+    uint64_t wait_object;
+    uint64_t wait_since_ns;
+    size_t stack_bytes; /* of a fiber that has begun: how much of its stack was ever touched, by it
+                         * or by who had that before; 0 where the system does not tell */
 } jzx_actor_info;
 
 JZX_BEGIN_C
@@ -183,8 +212,8 @@ JZX_API jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind ki
 /* As jzx_actor_stop after the message, with reason JZX_EXIT_FAIL. */
 JZX_API jzx_err jzx_actor_fail(jzx_loop *loop, jzx_actor_id id);
 
-/* The behaviour for the messages after this one. JZX_ERR_INVALID_ARG if behavior is NULL,
- * JZX_ERR_NO_SUCH_ACTOR from a cleanup. */
+/* The behaviour for the messages after this one. JZX_ERR_INVALID_ARG if behavior is NULL, and in a
+ * fiber; JZX_ERR_NO_SUCH_ACTOR from a cleanup. */
 JZX_API jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior);
 
 /* Puts the message that is being handled aside. In the statistics it waits, and is not handled,
@@ -216,6 +245,9 @@ JZX_API jzx_err jzx_actor_info_get(jzx_loop *loop, jzx_actor_id id, jzx_actor_in
  * and exits between two calls are allowed: each actor that lives throughout is shown once. Any
  * thread, as jzx_actor_info_get. */
 JZX_API jzx_err jzx_actor_next(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info);
+
+/* "tag", "answer", ...: what a dump says behind "waits for". */
+JZX_API const char *jzx_wait_name(jzx_wait_kind kind);
 
 JZX_END_C
 

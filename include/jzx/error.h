@@ -22,7 +22,11 @@
       "in use: the loop is being run, the clock has a loop, or the pool is registered")            \
     X(JZX_ERR_EXISTS, -13, "the name is taken")                                                    \
     X(JZX_ERR_ESCALATED, -14, "the supervisor at the top has given up")                            \
-    X(JZX_ERR_FULL, -15, "full: as many are in use as there is room for")
+    X(JZX_ERR_FULL, -15, "full: as many are in use as there is room for")                          \
+    X(JZX_ERR_TIMEOUT, -16, "the deadline has passed")                                             \
+    X(JZX_ERR_WOULD_SUSPEND, -17, "only a fiber can wait here")                                    \
+    X(JZX_ERR_CANCELLED, -18, "cancelled")                                                         \
+    X(JZX_ERR_CLOSED, -19, "closed")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -11,6 +11,7 @@
 #include "jzx/context.h"
 #include "jzx/error.h"
 #include "jzx/exit.h"
+#include "jzx/fiber.h"
 #include "jzx/group.h"
 #include "jzx/heap.h"
 #include "jzx/id.h"

@@ -12,6 +12,7 @@
 #include <setjmp.h>
 
 struct jzx__ending_kept;
+struct jzx__kind_ops;
 struct jzx__message;
 struct jzx_loop;
 
@@ -68,6 +69,7 @@ enum jzx__part {
     JZX__PART_DIRECTORY, /* the first struct jzx__member */
     JZX__PART_SUPER,
     JZX__PART_POOL,
+    JZX__PART_FIBER, /* struct jzx__fiber */
     JZX__PART_COUNT
 };
 
@@ -79,19 +81,21 @@ struct jzx__cold {
     struct jzx__node *stash_last;
     uint32_t stash_count;
     uint32_t stash_cap;
-    struct jzx__node *deferred;     /* filed when its turn is taken back; newest first */
-    struct jzx__node *skipped;      /* with drop_oldest: see mailbox/B6 */
-    uint64_t heard_ns;              /* when a message of a user was handled last, if it listens */
-    uint32_t looks;                 /* nodes in the private list that are to be looked at */
-    bool listens;                   /* somebody wants to know heard_ns */
-    bool hears;                     /* one that counts is being handled */
-    bool accounts;                  /* as the spawn options say */
-    bool traps_exits;               /* see watch.h, as what follows */
-    bool keeps_mail;                /* its supervisor gets what it has not handled */
-    bool is_child;                  /* it has one, which stops it when the loop stops */
-    bool is_super;                  /* it is one: who wants it to end gets stop_note handled */
-    uint8_t kind;                   /* enum jzx__kind */
-    struct jzx__message *stop_note; /* of a supervisor, until it was needed */
+    struct jzx__node *deferred; /* filed when its turn is taken back; newest first */
+    struct jzx__node *skipped;  /* with drop_oldest: see mailbox/B6 */
+    uint64_t heard_ns;          /* when a message of a user was handled last, if it listens */
+    uint32_t looks;             /* nodes in the private list that are to be looked at */
+    bool listens;               /* somebody wants to know heard_ns */
+    bool hears;                 /* one that counts is being handled */
+    bool accounts;              /* as the spawn options say */
+    bool traps_exits;           /* see watch.h, as what follows */
+    bool keeps_mail;            /* its supervisor gets what it has not handled */
+    bool is_child;              /* it has one, which stops it when the loop stops */
+    bool is_super;              /* it is one: who wants it to end gets stop_note handled */
+    uint8_t kind;               /* enum jzx__kind */
+    bool is_migratable;         /* of a fiber, as what follows: as the spawn options say */
+    uint32_t stack_size_bytes;
+    struct jzx__message *stop_note;    /* of a supervisor, until it was needed */
     struct jzx__message *started_note; /* of a child, until its init is through */
     uint64_t steps;                    /* account, as what follows */
     uint64_t started_ns;
@@ -102,6 +106,11 @@ struct jzx__cold {
 
     /* Other threads read these, perhaps of a record that is another's by now. */
     _Atomic uint32_t part_bits; /* own_bits, as a hint */
+    _Atomic uint32_t bound;     /* of another kind than behaviours: its mailbox_cap, of which
+                             * task.cap may be less (mailbox/B7) */
+    _Atomic uint32_t wait_kind; /* jzx_wait_kind: what it waits for in its code */
+    _Atomic uint64_t wait_object;
+    _Atomic uint64_t wait_since_ns;
     char name[JZX_NAME_MAX + 1];
 };
 
@@ -156,11 +165,13 @@ struct jzx__ending {
  * worker, which takes it back (jzx__actor_take_back). */
 struct jzx__turn {
     jzx_context ctx;
-    struct jzx__actor *actor;     /* whose turn it is */
-    struct jzx__seat *seat;       /* of the thread that runs it */
-    struct jzx__message *current; /* being handled; NULL once taken or stashed */
-    bool in_init;                 /* it is the init that runs, not the behaviour */
-    bool has_stashed;             /* current was put aside after the worker was lost */
+    struct jzx__actor *actor;         /* whose turn it is */
+    const struct jzx__kind_ops *kind; /* of whose making it is; NULL: the pass's own */
+    struct jzx__seat *seat;           /* of the thread that runs it */
+    struct jzx__message *current;     /* being handled; NULL once taken or stashed */
+    struct jzx__message *answer;      /* of the last jzx_call of a fiber; NULL once taken */
+    bool in_init;                     /* it is the init that runs, not the behaviour */
+    bool has_stashed;                 /* current was put aside after the worker was lost */
 
     /* Written when the turn ends without the worker. */
     jzx_behavior_result result;
@@ -178,6 +189,7 @@ struct jzx__turn {
     char exit_text[JZX_EXIT_TEXT_MAX + 1];
     const struct jzx__fault *fault; /* of JZX_EXIT_FAULT; in the guard of the thread */
     uintptr_t frame;                /* below that of the function that the jump leads to */
+    uintptr_t limit;                /* where the stack begins that its code runs on */
 };
 
 _Static_assert(sizeof(struct jzx__turn) <= JZX__SEAT_TURN_SIZE, "has its place in the seat");
@@ -251,6 +263,14 @@ static inline jzx_actor_id jzx__actor_id(const struct jzx__actor *actor) {
 static inline uint32_t jzx__actor_cap(const struct jzx__actor *actor) {
     /* relaxed: see above */
     return jzx__atomic_load_relaxed(&actor->task.cap);
+}
+
+/* What its mailbox may hold. Any thread. */
+static inline uint32_t jzx__actor_bound(const struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    /* relaxed: never changes in a life */
+    uint32_t bound = cold == NULL ? 0 : jzx__atomic_load_relaxed(&cold->bound);
+    return bound == 0 ? jzx__actor_cap(actor) : bound;
 }
 
 static inline jzx_on_full jzx__actor_on_full(const struct jzx__actor *actor) {

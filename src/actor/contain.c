@@ -23,7 +23,8 @@ static struct jzx__turn *running_turn(struct jzx__seat *seat, bool *in_user) {
         *in_user = in_runtime == JZX__SEAT_IN_CLEANUP;
         return seat->cleanup;
     }
-    *in_user = in_runtime == 0 && turn->jump != NULL;
+    bool is_outside = in_runtime == 0 || in_runtime == JZX__SEAT_IN_PREDICATE;
+    *in_user = is_outside && turn->jump != NULL;
     return turn;
 }
 
@@ -47,7 +48,7 @@ static enum jzx__fault_place look(struct jzx__fault *fault) {
     jzx__name_read(actor, fault->name);
     fault->contain = turn->ctx.loop->sched.crew.contain;
     fault->entry = function_of(turn, actor);
-    fault->limit = turn->frame;
+    fault->limit = turn->limit;
     fault->landing = turn->frame;
     fault->in_cleanup = turn == seat->cleanup;
     return in_user ? JZX__FAULT_IN_USER : JZX__FAULT_IN_RUNTIME;

@@ -12,9 +12,10 @@ jzx_context_kind jzx_current_kind(void) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
     if (!jzx__seat_exists(seat))
         return JZX_CONTEXT_NONE;
-    /* relaxed: this thread's own */
-    return jzx__atomic_load_relaxed(&seat->in_runtime) != 0 ? JZX_CONTEXT_WAITLESS
-                                                            : JZX_CONTEXT_NORMAL;
+    const struct jzx__turn *turn = seat->turn;
+    bool is_inside = jzx__seat_is_inside(seat);
+    return !is_inside && turn != NULL && turn->kind != NULL ? JZX_CONTEXT_FIBER
+                                                            : JZX_CONTEXT_WAITLESS;
 }
 
 jzx_actor_id jzx_current_actor(void) {

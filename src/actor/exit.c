@@ -223,6 +223,7 @@ static __attribute__((noinline)) void run_cleanup(jzx_cleanup_fn cleanup, struct
     jmp_buf jump;
     turn->jump = &jump;
     turn->frame = jzx__fault_landing();
+    turn->limit = turn->frame;
     if (_setjmp(jump) == 0)
         cleanup(&turn->ctx, reason);
 }

@@ -74,6 +74,21 @@ static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *acto
     }
 }
 
+/* What its code waits for. Any thread: the record may be another actor's by now, and the caller
+ * looks at the id afterwards. */
+static void fill_wait(const struct jzx__actor *actor, jzx_actor_info *info) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (cold == NULL)
+        return;
+    /* relaxed, all: a picture of the moment */
+    info->wait = (jzx_wait_kind)jzx__atomic_load_relaxed(&cold->wait_kind);
+    if (info->wait == JZX_WAIT_NONE)
+        return;
+    /* relaxed, both: as above */
+    info->wait_object = jzx__atomic_load_relaxed(&cold->wait_object);
+    info->wait_since_ns = jzx__atomic_load_relaxed(&cold->wait_since_ns);
+}
+
 /* An actor that no other thread runs: its worker is this thread's, or the loop is at rest. worker
  * is NULL if it has none yet; is_out says that it waits for a worker to take it in. */
 static void fill(struct jzx_loop *loop, struct jzx__worker *worker, struct jzx__actor *actor,
@@ -87,13 +102,29 @@ static void fill(struct jzx_loop *loop, struct jzx__worker *worker, struct jzx__
     info->worker = worker == NULL ? JZX_NONE : worker->index;
     info->daemon = actor->task.daemon;
     info->depth = actor->task.pending + in_inbox;
-    info->mailbox_cap = jzx__actor_cap(actor);
+    info->mailbox_cap = jzx__actor_bound(actor);
     info->memory_bytes =
         sizeof *actor + list_size_bytes(actor->task.head) + (size_t)in_inbox * JZX__BLOCK_SIZE_MIN;
     jzx__name_read(actor, info->name);
     if (worker != NULL)
         is_current(worker, actor, &info->current_tag);
     fill_cold(loop, actor, is_out, info);
+    fill_wait(actor, info);
+}
+
+const char *jzx_wait_name(jzx_wait_kind kind) {
+    static const char *const names[] = {
+        [JZX_WAIT_NONE] = "nothing",
+        [JZX_WAIT_MESSAGE] = "a message",
+        [JZX_WAIT_TAG] = "tag",
+        [JZX_WAIT_SENDER] = "a message of",
+        [JZX_WAIT_ANSWER] = "an answer of",
+        [JZX_WAIT_EXIT] = "the end of",
+        [JZX_WAIT_ROOM] = "room at",
+        [JZX_WAIT_MATCH] = "a match",
+        [JZX_WAIT_TIME] = "time",
+    };
+    return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "something unknown";
 }
 
 bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
@@ -114,10 +145,11 @@ bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
                              .activity = runs ? JZX_ACTIVITY_RUNNING : JZX_ACTIVITY_IDLE,
                              .worker = worker == NULL ? JZX_NONE : worker->index,
                              .depth = jzx__inbox_count(word),
-                             .mailbox_cap = jzx__actor_cap(actor),
+                             .mailbox_cap = jzx__actor_bound(actor),
                              .current_tag = tag,
                              .memory_bytes = sizeof *actor};
     jzx__name_read(actor, info->name);
+    fill_wait(actor, info);
     /* acquire: pairs with the release that makes an id stale; the name was its own */
     return jzx__atomic_load_acquire(&actor->task.id) == id;
 }

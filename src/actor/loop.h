@@ -22,6 +22,9 @@ struct jzx__actor_worker {
     struct jzx__slot_cache slots;
     void *parts[JZX__PART_COUNT]; /* what the parts keep per worker, see part.h; NULL: nothing */
     uint64_t refs;                /* references that were made on it */
+
+    /* Called when the worker's home thread (crew.h) begins a pass; NULL: nobody waits for that. */
+    void (*at_home)(struct jzx__worker *me);
 };
 
 /* In jzx_loop.driven. A driver sets its bit, then waits for those that look; from then on nobody

@@ -3,6 +3,7 @@
 #include "actor/mailbox.h"
 
 #include "actor/announce.h"
+#include "actor/kind.h"
 #include "sched/balance.h"
 #include "sched/cut.h"
 
@@ -141,6 +142,15 @@ void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor,
 
 /* ---- taking in ---- */
 
+/* A node was taken out of the private list, or some were put first: a kind may know places. */
+static void tell_kind(struct jzx__actor *actor) {
+    if (JZX_LIKELY((actor->task.care & JZX__CARE_KIND) == 0))
+        return;
+    const struct jzx__kind_ops *kind = jzx__kinds[jzx__actor_cold(actor)->kind];
+    if (kind != NULL && kind->list_changed != NULL)
+        kind->list_changed(actor);
+}
+
 /* Takes the oldest message that counts out of the private list, which has one (B6). */
 static struct jzx__message *remove_oldest(struct jzx__actor *actor) {
     struct jzx__task *task = &actor->task;
@@ -159,6 +169,7 @@ static void drop_oldest(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx_loop *loop = jzx__loop_of(me);
     jzx_actor_id id = jzx__actor_id(actor);
     struct jzx__message *oldest = remove_oldest(actor);
+    tell_kind(actor);
     emit_full(loop, actor, id);
     jzx__message_bury(loop, me, oldest, id, jzx__actor_name(actor));
 }
@@ -211,7 +222,7 @@ void jzx__mailbox_file(struct jzx__worker *me, struct jzx__actor *actor, struct 
     if (JZX_UNLIKELY(actor->task.waiters != NULL))
         jzx__mailbox_tell_waiters(me, actor, false);
     if (jzx__actor_on_full(actor) == JZX_FULL_DROP_OLDEST) {
-        while (actor->task.pending > jzx__actor_cap(actor))
+        while (actor->task.pending > jzx__actor_bound(actor))
             drop_oldest(me, actor); /* B4 */
     }
 }
@@ -279,6 +290,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
         task->last = last;
     last->next = task->head;
     task->head = first;
+    tell_kind(actor);
 }
 
 /* ---- delivering ---- */
@@ -327,7 +339,7 @@ jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *act
     for (;;) {
         if (word & JZX__INBOX_CLOSED)
             return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-        bool full = counts && task->pending + jzx__inbox_count(word) >= jzx__actor_cap(actor);
+        bool full = counts && task->pending + jzx__inbox_count(word) >= jzx__actor_bound(actor);
         if (full && jzx__actor_on_full(actor) != JZX_FULL_DROP_OLDEST)
             return deliver_full(me, actor, message); /* B1: nothing was taken */
         if (jzx__inbox_list(word) == NULL)
@@ -347,7 +359,7 @@ jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *act
             break;
         }
     }
-    if (counts && task->pending >= jzx__actor_cap(actor))
+    if (counts && task->pending >= jzx__actor_bound(actor))
         return deliver_full(me, actor, message);
     jzx__mailbox_append(me, actor, message);
     return JZX_OK;

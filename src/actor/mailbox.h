@@ -12,7 +12,10 @@
  *     actor that may happen to a sender that is held up, and the message is a dead letter.
  * B6  with drop_oldest, `skipped` in the cold record is NULL, or a node of the private list that
  *     does not count, as none before it does. So the oldest message that counts is found without a
- *     walk over what was passed before. */
+ *     walk over what was passed before.
+ * B7  a kind may take the inbox in while messages that it has skipped are in the private list. It
+ *     lowers task.cap, the limit of other threads, by what it has, so that together no more wait
+ *     than the bound (jzx__mailbox_publish_room); not with drop_oldest, which trims (B4). */
 #ifndef JZX_ACTOR_MAILBOX_H
 #define JZX_ACTOR_MAILBOX_H
 
@@ -29,6 +32,16 @@ static inline void jzx__mailbox_leave_head(struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     if (cold->skipped == actor->task.head)
         cold->skipped = NULL;
+}
+
+/* Of a kind, after a change of what waits in the private list (B7). Owner only. */
+static inline void jzx__mailbox_publish_room(struct jzx__actor *actor) {
+    uint32_t bound = jzx__actor_bound(actor);
+    uint32_t room = bound > actor->task.pending ? bound - actor->task.pending : 0;
+    if (room != jzx__actor_cap(actor) && jzx__actor_on_full(actor) != JZX_FULL_DROP_OLDEST) {
+        /* relaxed: a limit; a sender that reads an older one exceeds the bound by its message */
+        jzx__atomic_store_relaxed(&actor->task.cap, room);
+    }
 }
 
 /* Files nodes (oldest first) that came out of the inbox: stale ones are buried, others go where
@@ -64,7 +77,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
 /* True if less than half of the bound is used. Owner only. */
 static inline bool jzx__mailbox_has_room(struct jzx__actor *actor) {
     uint32_t waiting = actor->task.pending + jzx__inbox_count(jzx__task_inbox(&actor->task));
-    return waiting < jzx__actor_cap(actor) / 2 + jzx__actor_cap(actor) % 2;
+    return waiting < jzx__actor_bound(actor) / 2 + jzx__actor_bound(actor) % 2;
 }
 
 /* A node was put into the private list that is to be looked at before it is handled. Its actor has

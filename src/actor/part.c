@@ -14,8 +14,10 @@ struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me
     struct jzx__cold *cold = jzx__sched_alloc(&loop->sched, me, JZX__COLD_CLASS);
     if (cold != NULL) {
         memset(cold, 0, offsetof(struct jzx__cold, part_bits));
-        /* relaxed: nobody has it yet; who reads it late compares generations */
+        /* relaxed, all: nobody has it yet; who reads it late compares generations */
         jzx__atomic_store_relaxed(&cold->part_bits, 0u);
+        jzx__atomic_store_relaxed(&cold->bound, 0u);
+        jzx__atomic_store_relaxed(&cold->wait_kind, (uint32_t)JZX_WAIT_NONE);
         jzx__name_write(cold, "");
         cold->stash_cap = JZX_DEFAULT_STASH_CAP;
     }

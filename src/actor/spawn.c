@@ -22,11 +22,23 @@ _Static_assert(sizeof(jzx_spawn_opts) == 104, "beyond 111 bytes gcc 12 clears it
 /* Not 0 if something is asked for that this version does not know. */
 static inline uint64_t reserved_of(const jzx_spawn_opts *opts) {
     const uint64_t *reserved = opts->reserved;
-    return reserved[0] | reserved[1] | reserved[2] | reserved[3] | reserved[4];
+    return reserved[0] | reserved[1] | reserved[2];
+}
+
+bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes) {
+    return size_bytes == 0 ||
+           (fiber != NULL && size_bytes >= JZX_STACK_SIZE_MIN && size_bytes <= JZX_STACK_SIZE_MAX);
+}
+
+/* A behaviour, or a fiber with what belongs to one. */
+static bool kind_is_valid(const jzx_spawn_opts *opts) {
+    return (opts->behavior == NULL) != (opts->fiber == NULL) &&
+           jzx__stack_size_is_valid(opts->fiber, opts->stack_size_bytes) &&
+           (opts->fiber != NULL || !opts->migratable);
 }
 
 static bool opts_are_valid(const jzx_spawn_opts *opts) {
-    return opts != NULL && opts->size == sizeof *opts && opts->behavior != NULL &&
+    return opts != NULL && opts->size == sizeof *opts && kind_is_valid(opts) &&
            reserved_of(opts) == 0 && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
            (opts->stash_cap <= JZX_MAILBOX_CAP_MAX || opts->stash_cap == JZX_NONE) &&
            (unsigned)opts->on_full <= JZX_FULL_DROP_NEW && opts->priority <= JZX_PRIORITY_LOW &&
@@ -36,7 +48,8 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
 
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
-           opts->stash_cap != 0 || opts->account || opts->on_full == JZX_FULL_DROP_OLDEST;
+           opts->stash_cap != 0 || opts->account || opts->on_full == JZX_FULL_DROP_OLDEST ||
+           opts->fiber != NULL;
 }
 
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
@@ -47,6 +60,15 @@ static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_s
     if (opts->name != NULL)
         jzx__name_write(cold, opts->name);
     cold->accounts = opts->account;
+    if (opts->fiber != NULL) {
+        cold->kind = JZX__KIND_FIBER;
+        cold->is_migratable = opts->migratable;
+        /* relaxed: nobody can see the actor yet */
+        jzx__atomic_store_relaxed(&cold->bound, opts->mailbox_cap != 0 ? opts->mailbox_cap
+                                                                       : loop->default_mailbox_cap);
+        cold->stack_size_bytes =
+            opts->stack_size_bytes != 0 ? opts->stack_size_bytes : JZX_DEFAULT_STACK_SIZE;
+    }
     if (opts->account) {
         cold->started_ns = jzx__clock_now(&loop->sched.clock);
         cold->parent = jzx_current_actor();
@@ -78,6 +100,10 @@ static void fill_extras(const struct jzx_loop *loop, struct jzx__task *task,
         task->care |= JZX__CARE_DROP_OLDEST;
     if (opts->account)
         task->care |= JZX__CARE_HEAD;
+    if (opts->fiber != NULL) {
+        task->entry = (void (*)(void))opts->fiber;
+        task->care |= JZX__CARE_KIND;
+    }
     if (JZX_UNLIKELY(loop->sched.restless))
         task->care |= JZX__CARE_MOVE;
 }
@@ -164,7 +190,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
     slot->task.care &= (uint16_t)~JZX__CARE_ANNOUNCE;
-    if (opts->init != NULL || mail != NULL)
+    if (opts->init != NULL || mail != NULL || opts->fiber != NULL)
         jzx__worker_ready(me, &slot->task);
     return id;
 }
@@ -300,7 +326,7 @@ static JZX_COLD jzx_err spawn_any(struct jzx_loop *loop, const jzx_spawn_opts *o
 /* The eight bytes of the options from on_full on. */
 static inline uint64_t tail_of(const jzx_spawn_opts *opts) {
     uint64_t tail;
-    _Static_assert(offsetof(jzx_spawn_opts, reserved) - offsetof(jzx_spawn_opts, on_full) ==
+    _Static_assert(offsetof(jzx_spawn_opts, fiber) - offsetof(jzx_spawn_opts, on_full) ==
                        sizeof tail,
                    "one word");
     memcpy(&tail, &opts->on_full, sizeof tail);
@@ -317,7 +343,9 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
                                   .priority = UINT8_MAX,
                                   .account = true}; /* all of the tail but daemon */
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
-                       opts->stash_cap | (tail_of(opts) & tail_of(&extra)) | reserved_of(opts);
+                       opts->stash_cap | (tail_of(opts) & tail_of(&extra)) |
+                       (uintptr_t)opts->fiber | opts->stack_size_bytes | opts->migratable |
+                       reserved_of(opts);
     return extras == 0 && opts->behavior != NULL && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 

@@ -41,6 +41,9 @@ struct jzx__bonds {
     void *before_arg;
 };
 
+/* 0 is, for the default. */
+bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes);
+
 /* jzx_spawn with bonds. On an error they are as they were. me may be NULL. */
 jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
                          const struct jzx__bonds *bonds, jzx_actor_id *id);

@@ -18,11 +18,23 @@ static bool has_lost(const struct jzx__turn *turn, const struct jzx__visit *visi
     return me == NULL && visit->seat == turn->seat;
 }
 
-void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
-    struct jzx__turn *turn = turn_with(ctx, msg);
-    if (turn == NULL)
+/* Where the turn has the message: in hand, or as the answer to its last call. NULL: nowhere. */
+static struct jzx__message **place_of(jzx_context *ctx, const jzx_message *msg) {
+    if (turn_with(ctx, msg) != NULL)
+        return &jzx__turn_of(ctx)->current;
+    if (msg == NULL || jzx__own_turn(ctx) == NULL)
         return NULL;
-    struct jzx__message *message = turn->current;
+    struct jzx__turn *turn = jzx__turn_of(ctx);
+    bool is_answer = turn->answer != NULL && jzx__message_data(turn->answer) == msg->data;
+    return is_answer ? &turn->answer : NULL;
+}
+
+void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
+    struct jzx__message **place = place_of(ctx, msg);
+    if (place == NULL)
+        return NULL;
+    const struct jzx__turn *turn = jzx__turn_of(ctx);
+    struct jzx__message *message = *place;
     const struct jzx__lane_ops *lane = jzx__lane_of(&message->node);
     if (JZX_UNLIKELY(lane->take != NULL)) {
         struct jzx__visit visit;
@@ -35,7 +47,7 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
     }
     if (jzx__message_trailer_kind(message) > JZX__TRAILER_OTHER)
         jzx__message_set_trailer_kind(message, JZX__TRAILER_OTHER); /* a buffer as any */
-    turn->current = NULL;
+    *place = NULL;
     if (JZX_UNLIKELY(message->node.flags & JZX__MSG_REF)) {
         struct jzx__visit visit;
         struct jzx__worker *me = jzx__loop_visit(ctx->loop, &visit);
@@ -53,6 +65,8 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
         return JZX_ERR_INVALID_ARG;
     if (actor == NULL)
         return jzx__own_cleanup(ctx) != NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_INVALID_ARG;
+    if (jzx__turn_of(ctx)->kind != NULL)
+        return JZX_ERR_INVALID_ARG; /* a fiber has no behaviour */
     struct jzx__visit visit;
     if (jzx__loop_visit(ctx->loop, &visit) == NULL)
         jzx__turn_of(ctx)->become_to = behavior; /* for the worker, which went on */

@@ -43,9 +43,7 @@ static JZX_COLD void end_failed(struct jzx__worker *me, struct jzx__actor *actor
     jzx__actor_end(me, actor, reason_of(result), text_of(result));
 }
 
-/* The thread has lost its worker while user code ran: it is a foreign thread now, inside no
- * bracket. Leaves the turn with the worker (R19), and touches it no more. */
-static JZX_COLD enum jzx__fate lose(struct jzx__worker *lost, struct jzx__turn *turn) {
+JZX_COLD enum jzx__fate jzx__turn_lose(struct jzx__worker *lost, struct jzx__turn *turn) {
     uint64_t returned_at_ns = jzx__clock_now(&lost->sched->clock); /* a destructor may take long */
     jzx__seat_leave(turn->seat, 0);
     turn->jump = NULL; /* no user code runs any more */
@@ -53,6 +51,7 @@ static JZX_COLD enum jzx__fate lose(struct jzx__worker *lost, struct jzx__turn *
         turn->unreleased = turn->current;
     else if (turn->current != NULL)
         jzx__message_destroy(turn->ctx.loop, NULL, turn->current);
+    turn->current = NULL; /* the turn of a kind is used again, here and below */
     jzx__crew_return(lost, turn->seat, returned_at_ns);
     return JZX__FATE_LOST;
 }
@@ -88,7 +87,7 @@ static enum jzx__fate start(struct jzx__worker *me, struct jzx__turn *turn) {
         err = cold->init(&turn->ctx);
         turn->init_err = err;
         if (JZX_UNLIKELY(jzx__seat_enter(turn->seat) != me))
-            return lose(me, turn);
+            return jzx__turn_lose(me, turn);
         jzx__seat_leave(turn->seat, was);
         turn->in_init = false;
         jzx__worker_count_message(me); /* it takes time as a message does */
@@ -228,13 +227,15 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
                 return fate;
             continue;
         }
-        if (actor->task.care & JZX__CARE_HEAD)
+        if ((actor->task.care & (JZX__CARE_HEAD | JZX__CARE_KIND)) == JZX__CARE_HEAD)
             look = look_at_head(me, actor);
         if (look == JZX__LOOK_ENDED)
             return JZX__FATE_OVER;
         if (look == JZX__LOOK_HANDLE)
             break;
     }
+    if (actor->task.care & JZX__CARE_KIND)
+        return turn->ctx.loop->kinds[jzx__actor_cold(actor)->kind]->turn(me, turn);
     if ((actor->task.care & JZX__CARE_DRAIN) && actor->task.head == NULL) {
         bool finishes = (actor->task.care & JZX__CARE_FINISH) != 0;
         jzx__actor_end(me, actor, finishes ? JZX_EXIT_SHUTDOWN : JZX_EXIT_NORMAL, NULL);
@@ -242,8 +243,6 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
     }
     if (actor->task.care & JZX__CARE_DROP_OLDEST)
         jzx__mailbox_leave_head(actor);
-    if (actor->task.care & JZX__CARE_KIND)
-        return turn->ctx.loop->kinds[jzx__actor_cold(actor)->kind]->turn(me, turn);
     return JZX__FATE_GOES_ON;
 }
 
@@ -292,6 +291,8 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
     for (;;) {
         if (JZX_UNLIKELY(needs_attention(actor))) {
             enum jzx__fate fate = attend(me, turn, me->budget.left != me->full_budget.left);
+            if (fate == JZX__FATE_AGAIN)
+                continue;
             if (fate != JZX__FATE_GOES_ON)
                 return fate != JZX__FATE_LOST;
         }
@@ -323,7 +324,7 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
         jzx_behavior_result result = behavior(&turn->ctx, &view);
         if (JZX_UNLIKELY(jzx__seat_enter(seat) != me)) {
             turn->result = result;
-            return lose(me, turn) != JZX__FATE_LOST;
+            return jzx__turn_lose(me, turn) != JZX__FATE_LOST;
         }
         if (JZX_LIKELY(turn->current != NULL))
             jzx__message_destroy(turn->ctx.loop, me, message);
@@ -349,8 +350,7 @@ run_pass(struct jzx__worker *me, uint32_t turns_max, struct jzx__turn *turn) {
     return jzx__worker_pass(me, turns_max, jzx__order_choose, run_turn, turn);
 }
 
-/* The actor has left its code by jzx_exit or by a fault. */
-static void end_as_turn_says(struct jzx__worker *me, const struct jzx__turn *turn) {
+void jzx__turn_end_as_it_says(struct jzx__worker *me, const struct jzx__turn *turn) {
     me->fault = turn->exit_reason == JZX_EXIT_FAULT ? turn->fault : NULL;
     jzx__actor_end(me, turn->actor, turn->exit_reason, turn->exit_text);
     me->fault = NULL;
@@ -359,16 +359,18 @@ static void end_as_turn_says(struct jzx__worker *me, const struct jzx__turn *tur
 /* The turn has left user code so: ends the actor, and with it the pass. */
 static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__actor *actor = turn->actor;
+    if (turn->kind != NULL)
+        turn->kind->landed(turn);
     jzx__contain_explain(turn);
     if (jzx__seat_enter(turn->seat) != me) {
-        lose(me, turn);
+        jzx__turn_lose(me, turn);
         return jzx__worker_pass_lost(me->sched);
     }
     if (turn->current != NULL)
         jzx__message_destroy(turn->ctx.loop, me, turn->current);
     keep_state(turn, actor);
     jzx__worker_count_message(me);
-    end_as_turn_says(me, turn);
+    jzx__turn_end_as_it_says(me, turn);
     me->turns_left--;
     return jzx__worker_pass_over(me);
 }
@@ -393,9 +395,12 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     seat->turn = turn;
     turn->jump = &jump;
     turn->frame = jzx__fault_landing();
+    turn->limit = turn->frame;
+    if (JZX_UNLIKELY(jzx__actor_worker_of(me)->at_home != NULL) && !seat->is_substitute)
+        jzx__actor_worker_of(me)->at_home(me);
     if (JZX_LIKELY(_setjmp(jump) == 0))
         return run_pass(me, turns_max, turn);
-    return end_by_exit(me, turn);
+    return end_by_exit(me, seat->turn); /* a kind may have brought another */
 }
 
 /* ---- jzx_exit ---- */
@@ -418,10 +423,10 @@ static bool can_jump(const struct jzx__turn *turn) {
         return false;
     /* relaxed: written by this thread alone */
     uint32_t in_runtime = jzx__atomic_load_relaxed(&seat->in_runtime);
-    const void *running = in_runtime == JZX__SEAT_IN_CLEANUP ? seat->cleanup
-                          : in_runtime == 0                  ? seat->turn
-                                                             : NULL;
-    return running == turn && turn->jump != NULL;
+    if (in_runtime == JZX__SEAT_IN_CLEANUP)
+        return seat->cleanup == turn;
+    bool in_turn = in_runtime == 0 || in_runtime == JZX__SEAT_IN_PREDICATE;
+    return in_turn && seat->turn == turn && turn->jump != NULL;
 }
 
 void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text) {
@@ -431,6 +436,8 @@ void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text) {
     turn->exits = true;
     turn->exit_reason = allowed_reason(reason);
     snprintf(turn->exit_text, sizeof turn->exit_text, "%s", text == NULL ? "" : text);
+    if (turn->kind != NULL)
+        turn->kind->exit(turn);
     longjmp(*turn->jump, 1); /* as _longjmp after _setjmp, and ThreadSanitizer knows it */
 }
 
@@ -454,6 +461,9 @@ static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
         jzx__message_destroy(turn->ctx.loop, me, turn->unreleased);
     if (turn->unstashed != NULL)
         jzx__mailbox_put_first(turn->actor, turn->unstashed, turn->unstashed_last);
+    turn->has_stashed = false;
+    turn->unreleased = NULL;
+    turn->unstashed = NULL;
     keep_state(turn, turn->actor);
 }
 
@@ -464,7 +474,11 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
     actor->task.place = JZX__RUNNING;
     take_back_changes(me, turn);
     if (turn->exits) {
-        end_as_turn_says(me, turn);
+        jzx__turn_end_as_it_says(me, turn);
+        return;
+    }
+    if (turn->kind != NULL) {
+        turn->kind->take_back(me, turn);
         return;
     }
     if (turn->in_init) {

@@ -4,11 +4,21 @@
 #define JZX_ACTOR_TURN_H
 
 #include "actor/actor.h"
+#include "actor/kind.h"
 
 /* One pass over the ready actors. */
 enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turns_max);
 
 /* A turn that went on without the worker is over: does what its end asks for. */
 void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat);
+
+/* ---- for kinds whose turns outlive a pass ---- */
+
+/* The thread has lost its worker while user code ran: it is a foreign thread now, inside no
+ * bracket. Leaves the turn with the worker (R19), and touches it no more. LOST. */
+enum jzx__fate jzx__turn_lose(struct jzx__worker *lost, struct jzx__turn *turn);
+
+/* The actor has left its code by jzx_exit or by a fault. */
+void jzx__turn_end_as_it_says(struct jzx__worker *me, const struct jzx__turn *turn);
 
 #endif

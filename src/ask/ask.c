@@ -267,6 +267,10 @@ uint64_t jzx_ask_ref(const jzx_context *ctx) {
     return ref;
 }
 
+bool jzx__ask_is_answer(struct jzx__message *message, uint64_t ref) {
+    return jzx__message_trailer_kind(message) == JZX__TRAILER_ANSWER && trailer_of(message) == ref;
+}
+
 /* ---- answering ---- */
 
 /* Q5, by the owner: false if an answer to that question is in vain, as far as that can be known. */

@@ -50,4 +50,7 @@ struct jzx__asks {
     struct jzx__ask places[];
 };
 
+/* True for the answer to that question, whether it was looked at or not. */
+bool jzx__ask_is_answer(struct jzx__message *message, uint64_t ref);
+
 #endif

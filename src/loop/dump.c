@@ -17,6 +17,7 @@
 
 /* Actors that are shown: those that have most mail; and those that do not return. */
 #define SHOWN_MAX 16u
+#define WAIT_KINDS 16u /* there are fewer */
 
 struct dump {
     jzx_dump_fn line;
@@ -119,22 +120,87 @@ static void keep(jzx_actor_info *shown, uint32_t *count, const jzx_actor_info *i
         ++*count;
 }
 
-static void print_actors(const struct dump *dump, const jzx_loop *loop) {
-    jzx_actor_info shown[SHOWN_MAX];
-    uint32_t count = 0;
-    /* acquire: pairs with the release in mint */
-    uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
-    for (uint32_t i = 0; i < minted; i++) {
-        jzx_actor_info info;
-        if (jzx__actor_glance(jzx__table_slot(&loop->table, i), &info) && info.depth != 0)
-            keep(shown, &count, &info);
-    }
+static void print_mail(const struct dump *dump, const jzx_actor_info *shown, uint32_t count) {
     if (count != 0)
         print(dump, "actors with most mail that they have not taken in yet:");
     for (uint32_t i = 0; i < count; i++)
         print(dump, "  %u.%u %s: %u of %u, worker %d", jzx_id_index(shown[i].id),
               jzx_id_generation(shown[i].id), shown[i].name, shown[i].depth, shown[i].mailbox_cap,
               shown[i].worker == JZX_NONE ? -1 : (int)shown[i].worker);
+}
+
+/* Those whose code waits: how many for what, and who waits for longest. */
+struct waits {
+    uint64_t counts[WAIT_KINDS];
+    jzx_actor_info shown[SHOWN_MAX]; /* longest first */
+    uint32_t count;
+};
+
+static void keep_wait(struct waits *waits, const jzx_actor_info *info) {
+    uint32_t place = waits->count;
+    if ((unsigned)info->wait < WAIT_KINDS)
+        waits->counts[info->wait]++;
+    while (place > 0 && waits->shown[place - 1].wait_since_ns > info->wait_since_ns)
+        place--;
+    if (place == SHOWN_MAX)
+        return;
+    uint32_t moved = (waits->count < SHOWN_MAX ? waits->count : SHOWN_MAX - 1) - place;
+    memmove(&waits->shown[place + 1], &waits->shown[place], moved * sizeof *info);
+    waits->shown[place] = *info;
+    waits->count += waits->count < SHOWN_MAX;
+}
+
+/* "tag 7", "the end of 3.1", "a message". */
+static const char *describe_wait(const jzx_actor_info *info, char *text, size_t size) {
+    const char *name = jzx_wait_name(info->wait);
+    switch (info->wait) {
+    case JZX_WAIT_TAG: snprintf(text, size, "%s %llu", name, (ull)info->wait_object); break;
+    case JZX_WAIT_SENDER:
+    case JZX_WAIT_ANSWER:
+    case JZX_WAIT_EXIT:
+    case JZX_WAIT_ROOM:
+        snprintf(text, size, "%s %u.%u", name, jzx_id_index(info->wait_object),
+                 jzx_id_generation(info->wait_object));
+        break;
+    default: snprintf(text, size, "%s", name); break;
+    }
+    return text;
+}
+
+static void print_waits(const struct dump *dump, const jzx_loop *loop, const struct waits *waits) {
+    uint64_t now = jzx_loop_now(loop);
+    char what[LABEL_SIZE];
+    for (uint32_t i = 1; i < WAIT_KINDS; i++) {
+        if (waits->counts[i] != 0)
+            print(dump, "fibers    %llu wait for %s", (ull)waits->counts[i],
+                  jzx_wait_name((jzx_wait_kind)i));
+    }
+    for (uint32_t i = 0; i < waits->count; i++) {
+        const jzx_actor_info *info = &waits->shown[i];
+        uint64_t ns = now > info->wait_since_ns ? now - info->wait_since_ns : 0;
+        print(dump, "  %u.%u %s: waits for %s since %llu.%llu s", jzx_id_index(info->id),
+              jzx_id_generation(info->id), info->name, describe_wait(info, what, sizeof what),
+              (ull)(ns / JZX_SECOND(1)), (ull)(ns % JZX_SECOND(1) / JZX_MS(100)));
+    }
+}
+
+static void print_actors(const struct dump *dump, const jzx_loop *loop) {
+    jzx_actor_info shown[SHOWN_MAX];
+    struct waits waits = {.count = 0};
+    uint32_t count = 0;
+    /* acquire: pairs with the release in mint */
+    uint32_t minted = jzx__atomic_load_acquire(&loop->table.minted);
+    for (uint32_t i = 0; i < minted; i++) {
+        jzx_actor_info info;
+        if (!jzx__actor_glance(jzx__table_slot(&loop->table, i), &info))
+            continue;
+        if (info.depth != 0)
+            keep(shown, &count, &info);
+        if (info.wait != JZX_WAIT_NONE)
+            keep_wait(&waits, &info);
+    }
+    print_mail(dump, shown, count);
+    print_waits(dump, loop, &waits);
 }
 
 jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {

@@ -279,6 +279,7 @@ struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t ho
     thread->number = crew->thread_count + 1;
     thread->hook_worker = home_index;
     thread->home = home_index == JZX_NONE ? NULL : sched->workers[home_index];
+    thread->seat.is_substitute = thread->home == NULL;
     if (pthread_create(&thread->handle, NULL, thread_main, thread) != 0) {
         thread->next = crew->retired;
         crew->retired = thread;

@@ -39,6 +39,10 @@ struct jzx__worker;
  * runtime makes it 1 until it returns. */
 #define JZX__SEAT_IN_CLEANUP 2u
 
+/* The same while a turn calls a function of the user's that decides something for the runtime: a
+ * predicate of a receive. */
+#define JZX__SEAT_IN_PREDICATE 3u
+
 /* Room for what the layer above keeps of the turns of a pass. */
 #define JZX__SEAT_TURN_SIZE 256u
 
@@ -53,6 +57,7 @@ struct jzx__seat {
     _Atomic uint64_t lost_at_ns;      /* the last tick before the watchdog took its worker away in
                                        * a turn that was not taken back yet (or when that was seen,
                                        * if the turn began after that tick), else 0. Decides */
+    bool is_substitute;               /* its thread is no worker's home (crew.h); never changes */
     bool is_untold;                   /* that turn was not reported: it had just begun. Written by
                                        * the watchdog, read by who gets the worker from it */
     struct jzx__seat *outer;          /* of the loop that runs around this one */

@@ -120,7 +120,7 @@ struct jzx__task {
     void *arg;                      /* of what it runs; the owner's, as what follows */
     _Atomic(void *) cold;           /* the kind's own, as what follows; dumps read it, too */
     struct jzx__node *waiters;
-    _Atomic uint32_t cap;    /* of nodes with weight; never changes in a life */
+    _Atomic uint32_t cap;    /* of nodes with weight, for other threads */
     _Atomic uint8_t on_full; /* never changes in a life */
     bool daemon;
     uint8_t bound; /* enum jzx__bound */

@@ -2,6 +2,8 @@
 /* Checking and copying the specs of supervisors and their children. */
 #include "super/spec.h"
 
+#include "actor/spawn.h"
+
 #include "base/alloc.h"
 #include "base/sized.h"
 
@@ -50,8 +52,13 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         (child->registered != NULL &&
          (child->registered[0] == '\0' || child->registered[0] == '@'))) /* see jzx/name.h */
         return "registered";
-    if ((child->behavior == NULL) == (child->supervisor == NULL))
-        return child->behavior == NULL ? "behavior" : "supervisor";
+    int kinds = (child->behavior != NULL) + (child->fiber != NULL) + (child->supervisor != NULL);
+    if (kinds != 1)
+        return kinds == 0 ? "behavior" : child->supervisor != NULL ? "supervisor" : "fiber";
+    if (!jzx__stack_size_is_valid(child->fiber, child->stack_size_bytes))
+        return "stack_size_bytes";
+    if (child->migratable && child->fiber == NULL)
+        return "migratable";
     if ((unsigned)child->mode > JZX_TEMPORARY)
         return "mode";
     if (!is_time(child->shutdown_ms) && child->shutdown_ms != JZX_NONE)

@@ -108,6 +108,9 @@ static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *s
         return jzx__super_spawn(loop, turn->own.me, spec->supervisor, spec->name, bonds, id);
     const jzx_spawn_opts opts = {.size = sizeof opts,
                                  .behavior = spec->behavior,
+                                 .fiber = spec->fiber,
+                                 .stack_size_bytes = spec->stack_size_bytes,
+                                 .migratable = spec->migratable,
                                  .state = spec->state,
                                  .name = spec->name,
                                  .init = spec->init,

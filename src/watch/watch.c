@@ -425,6 +425,10 @@ static enum jzx__look be_told(struct jzx__worker *me, const struct jzx__spot *at
     return obey_exit(me, at->actor, watch);
 }
 
+bool jzx__watch_was_told(struct jzx__node *node) {
+    return watch_of_node(node)->is_told;
+}
+
 static enum jzx__look begin(struct jzx__worker *me, const struct jzx__spot *at) {
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__cold *cold = jzx__actor_cold(at->actor);

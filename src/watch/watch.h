@@ -103,6 +103,9 @@ static inline jzx_exit_notice *jzx__watch_notice(struct jzx__watch *watch) {
     return (void *)jzx__watch_message(watch)->payload;
 }
 
+/* True for a notice that its holder has seen as a message. A node of lane WATCH; the holder. */
+bool jzx__watch_was_told(struct jzx__node *node);
+
 /* A watch of which nobody knows; NULL without memory. */
 struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *me,
                                      enum jzx__watch_kind kind, jzx_actor_id holder,

@@ -181,7 +181,7 @@ static jzx_behavior_result provoke(jzx_context *ctx, const jzx_message *msg) {
     JZX_EXPECT_EQ(nest.depth++, 0);
     nest.turns++;
     JZX_EXPECT_EQ(jzx_current_actor(), ctx->self);
-    JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_NORMAL);
+    JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_WAITLESS);
     jzx_actor_id friend = nest.friends[(nest.turns * 5) % 8];
     void *buffer = jzx_msg_alloc(ctx->loop, 8, send_from_destructor);
     if (JZX_EXPECT(buffer != NULL) && jzx_send_msg(ctx->loop, friend, ctx->self, buffer, 1))

@@ -93,7 +93,7 @@ static bool stall(jzx_context *ctx) {
     JZX_EXPECT_EQ(atomic_load(&report->stalls), before + 1);
     JZX_EXPECT_EQ(jzx_current_worker() == JZX_NONE, is_handed);
     JZX_EXPECT_EQ(jzx_current_actor(), ctx->self);
-    JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_NORMAL);
+    JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_WAITLESS);
     jzx_test_ran();
     return is_handed;
 }

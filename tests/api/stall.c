@@ -108,7 +108,7 @@ static jzx_behavior_result get_stuck(jzx_context *ctx, const jzx_message *msg) {
     JZX_EXPECT_EQ(jzx_send(ctx->loop, self->waker, ctx->self, NULL, 0, WAKE), JZX_OK);
     wait_for(&self->go);
     JZX_EXPECT_EQ(jzx_current_worker(), JZX_NONE); /* the worker has another thread now */
-    JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_NORMAL);
+    JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_WAITLESS);
     JZX_EXPECT_EQ(jzx_current_actor(), ctx->self);
     self->lost++;
     self->thread = pthread_self();

@@ -302,9 +302,9 @@ JZX_TEST(code_can_learn_where_it_runs, "E9") {
             expect_place(here(), JZX_CONTEXT_NONE, JZX_NOBODY, JZX_NONE);
             assert_int_equal(jzx_loop_run(loop), JZX_OK);
             expect_place(here(), JZX_CONTEXT_NONE, JZX_NOBODY, JZX_NONE);
-            expect_place(places.init, JZX_CONTEXT_NORMAL, id, worker);
-            expect_place(places.behavior, JZX_CONTEXT_NORMAL, id, worker);
-            expect_place(places.after_calls, JZX_CONTEXT_NORMAL, id, worker);
+            expect_place(places.init, JZX_CONTEXT_WAITLESS, id, worker);
+            expect_place(places.behavior, JZX_CONTEXT_WAITLESS, id, worker);
+            expect_place(places.after_calls, JZX_CONTEXT_WAITLESS, id, worker);
             expect_place(places.freed, JZX_CONTEXT_WAITLESS, id, worker);
             expect_place(places.dead, JZX_CONTEXT_WAITLESS, id, worker);
             expect_place(places.cleanup, JZX_CONTEXT_WAITLESS, id, worker);
@@ -319,7 +319,7 @@ JZX_TEST(code_can_learn_where_it_runs, "E9") {
 static jzx_behavior_result expect_normal(jzx_context *ctx, const jzx_message *msg) {
     jzx_test_ran();
     (void)msg;
-    expect_place(here(), JZX_CONTEXT_NORMAL, ctx->self, 0);
+    expect_place(here(), JZX_CONTEXT_WAITLESS, ctx->self, 0);
     return JZX_BEHAVIOR_STOP;
 }
 
@@ -353,7 +353,7 @@ static jzx_behavior_result run_inner(jzx_context *ctx, const jzx_message *msg) {
     fixture_send(inner, spawn_at(inner, JZX_PLACE_WORKER(0), expect_normal, NULL), 1);
     JZX_EXPECT_EQ(jzx_loop_run(inner), JZX_OK);
     fixture_destroy(inner);
-    expect_place(here(), JZX_CONTEXT_NORMAL, ctx->self, 1);
+    expect_place(here(), JZX_CONTEXT_WAITLESS, ctx->self, 1);
     return JZX_BEHAVIOR_STOP;
 }
 

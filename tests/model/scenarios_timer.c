@@ -11,6 +11,7 @@
 #include "workers.h"
 
 #include "actor/exit.h"
+#include "actor/kind.h"
 
 /* A small wheel: it is set up anew for each execution. No timer here is further away. */
 #undef JZX__WHEEL_SHAPE
@@ -56,6 +57,8 @@ const struct jzx__part_ops jzx__part_directory = {0};
 const struct jzx__lane_ops jzx__lane_group = {0};
 const struct jzx__part_ops jzx__part_super = {0};
 const struct jzx__part_ops jzx__part_pool = {0};
+const struct jzx__part_ops jzx__part_fiber = {0};
+const struct jzx__kind_ops jzx__kind_fiber = {0};
 
 /* ---- workers ---- */
 

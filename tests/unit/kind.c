@@ -3,6 +3,7 @@
  * every actor was seen to. */
 #include "actor/kind.h"
 
+#include "actor/exit.h"
 #include "actor/mailbox.h"
 
 #include "fixture.h"
@@ -33,6 +34,10 @@ static enum jzx__fate handle_two(struct jzx__worker *me, struct jzx__turn *turn)
         me->pass_handled++;
         world.handled++;
         jzx__message_destroy(turn->ctx.loop, me, jzx__message_of(node));
+    }
+    if (task->head == NULL && (task->care & JZX__CARE_DRAIN) != 0) { /* for the kind to say */
+        jzx__actor_end(me, turn->actor, JZX_EXIT_NORMAL, NULL);
+        return JZX__FATE_OVER;
     }
     if (task->head != NULL || !jzx__task_go_idle(task, jzx__task_inbox(task)))
         jzx__worker_requeue_any(me, task);

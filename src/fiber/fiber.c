@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/* The turn of a fiber: its stack, the switch to it and back, and what became of its wish. */
+#include "fiber/fiber.h"
+
+#include "actor/exit.h"
+#include "actor/mailbox.h"
+#include "actor/turn.h"
+#include "base/switch.h"
+#include "fiber/receive.h"
+#include "fiber/stacks.h"
+#include "timer/timer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- on the fiber's stack ---- */
+
+/* Not inlined: the compiler must not use an address of a thread-local that it has computed before a
+ * switch (switch.h, S3). */
+static __attribute__((noinline)) struct jzx__seat *seat_now(void) {
+    return jzx__seat_of_thread;
+}
+
+static inline bool may_wait(const struct jzx__seat *seat, const jzx_context *ctx) {
+    const struct jzx__turn *turn = seat->turn;
+    return ctx != NULL && (const void *)ctx == turn && turn->kind == &jzx__kind_fiber &&
+           !jzx__seat_is_inside(seat);
+}
+
+bool jzx__fiber_may_wait(const jzx_context *ctx) {
+    return may_wait(seat_now(), ctx);
+}
+
+struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, jzx_err *err) {
+    struct jzx__seat *seat = seat_now();
+    struct jzx__turn *turn = seat->turn;
+    if (JZX_UNLIKELY(!may_wait(seat, ctx))) {
+        *err = ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
+        return NULL;
+    }
+    struct jzx__fiber *fiber = jzx__fiber_of_turn(turn);
+    fiber->is_lost = jzx__seat_enter(seat) != fiber->worker;
+    return fiber;
+}
+
+void jzx__fiber_leave(const struct jzx__fiber *fiber) {
+    jzx__seat_leave(fiber->turn.seat, 0);
+}
+
+/* Requests of others, and what its turn has to look at beside its kind. */
+static bool is_wanted(struct jzx__actor *actor) {
+    /* acquire: pairs with the exchange that set a bit */
+    uint64_t state = jzx__atomic_load_acquire(&actor->task.state);
+    const uint16_t quiet = JZX__CARE_KIND | JZX__CARE_HEAD | JZX__CARE_DRAIN | JZX__CARE_FINISH;
+    return (state & JZX__ATTENTION_MASK) != 0 || (actor->task.care & (uint16_t)~quiet) != 0;
+}
+
+bool jzx__fiber_is_free(struct jzx__fiber *fiber) {
+    return !fiber->is_lost && !is_wanted(fiber->turn.actor);
+}
+
+bool jzx__fiber_is_past(const struct jzx__fiber *fiber, uint64_t deadline_ns) {
+    return deadline_ns != JZX_NEVER &&
+           (deadline_ns == 0 || deadline_ns <= jzx__clock_now(&fiber->turn.ctx.loop->sched.clock));
+}
+
+jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns) {
+    fiber->wish = (uint8_t)wish;
+    fiber->deadline_ns = deadline_ns;
+    jzx__switch_before(&fiber->side, &fiber->thread_side);
+    jzx__switch(&fiber->point, fiber->thread_point, NULL);
+    jzx__switch_after(&fiber->side, &fiber->thread_side);
+    return fiber->result;
+}
+
+/* Leaves the stack for ever; turn says whether by jzx_exit. */
+static _Noreturn void depart(struct jzx__fiber *fiber) {
+    fiber->wish = JZX__WISH_END;
+    jzx__switch_before_last(&fiber->side, &fiber->thread_side);
+    jzx__switch(&fiber->point, fiber->thread_point, NULL);
+    abort(); /* nobody resumes it */
+}
+
+/* jzx_exit was called. */
+static void exit_turn(struct jzx__turn *turn) {
+    struct jzx__fiber *fiber = jzx__fiber_of_turn(turn);
+    fiber->is_lost = jzx__seat_enter(turn->seat) != fiber->worker;
+    depart(fiber);
+}
+
+/* The first function on the stack. */
+static void begin(void *arg) {
+    struct jzx__fiber *fiber = arg;
+    jzx__switch_after(&fiber->side, &fiber->thread_side);
+    jzx_fiber_fn fn = (jzx_fiber_fn)fiber->turn.actor->task.entry;
+    jzx__seat_leave(fiber->turn.seat, 0);
+    fn(&fiber->turn.ctx);
+    fiber->is_lost = jzx__seat_enter(seat_now()) != fiber->worker;
+    depart(fiber);
+}
+
+/* ---- making one ---- */
+
+#define RECORD_SIZE                                                                                \
+    ((sizeof(struct jzx__fiber) + JZX_CACHE_LINE - 1) / JZX_CACHE_LINE * JZX_CACHE_LINE)
+
+/* A stack of the size that the spawn asked for. NULL: the actor has ended. */
+static struct jzx__stack *take_stack(struct jzx__worker *me, struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__stack *stack;
+    enum jzx__stack_status status =
+        jzx__stack_take(&jzx__fibers_of(me)->stacks, cold->stack_size_bytes, &stack);
+    if (JZX_LIKELY(status == JZX__STACK_OK))
+        return stack;
+    char text[JZX_EXIT_TEXT_MAX + 1];
+    snprintf(text, sizeof text, "no stack: %s", jzx__stack_status_text(status));
+    jzx__actor_end(me, actor, JZX_EXIT_FAIL, text);
+    return NULL;
+}
+
+/* The record at the upper end of a stack. NULL: the actor has ended. */
+static struct jzx__fiber *create(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__stack *stack = take_stack(me, actor);
+    if (stack == NULL)
+        return NULL;
+    struct jzx__fiber *fiber = (void *)(stack->top - RECORD_SIZE);
+    size_t size = (size_t)((unsigned char *)fiber - stack->base);
+    memset(fiber, 0, sizeof *fiber);
+    fiber->stack = stack;
+    fiber->is_migratable = cold->is_migratable;
+    fiber->turn.kind = &jzx__kind_fiber;
+    fiber->turn.actor = actor;
+    fiber->turn.ctx = (jzx_context){actor->task.arg, jzx__actor_id(actor), jzx__loop_of(me)};
+    fiber->turn.limit = (uintptr_t)fiber;
+    jzx__waiter_init(&fiber->waiter, jzx__wake_task, &actor->task);
+    jzx__switch_side_init(&fiber->side, stack->base, size);
+    fiber->point = jzx__switch_prepare(stack->base, size, begin);
+    jzx__cold_set_part(cold, JZX__PART_FIBER, fiber);
+    return fiber;
+}
+
+/* ---- its wish, on the thread's stack ---- */
+
+static jzx_wait_kind wait_kind(const struct jzx__fiber *fiber) {
+    static const jzx_wait_kind kinds[] = {
+        [JZX__FILTER_NONE] = JZX_WAIT_TIME,   [JZX__FILTER_ANY] = JZX_WAIT_MESSAGE,
+        [JZX__FILTER_TAG] = JZX_WAIT_TAG,     [JZX__FILTER_SENDER] = JZX_WAIT_SENDER,
+        [JZX__FILTER_MATCH] = JZX_WAIT_MATCH, [JZX__FILTER_CALL] = JZX_WAIT_ANSWER,
+        [JZX__FILTER_JOIN] = JZX_WAIT_EXIT,
+    };
+    return kinds[fiber->wish == JZX__WISH_TIME ? JZX__FILTER_NONE : fiber->filter->kind];
+}
+
+/* For dumps, of any thread: they look at the id afterwards. */
+static void show_wait(struct jzx__worker *me, const struct jzx__fiber *fiber) {
+    struct jzx__cold *cold = jzx__actor_cold(fiber->turn.actor);
+    jzx_wait_kind kind = wait_kind(fiber);
+    uint64_t object = kind == JZX_WAIT_TIME ? fiber->deadline_ns : fiber->filter->object;
+    /* relaxed, all: a picture of the moment */
+    jzx__atomic_store_relaxed(&cold->wait_object, object);
+    jzx__atomic_store_relaxed(&cold->wait_since_ns, jzx__worker_last_tick(me));
+    jzx__atomic_store_relaxed(&cold->wait_kind, (uint32_t)kind);
+}
+
+static void hide_wait(const struct jzx__fiber *fiber) {
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&jzx__actor_cold(fiber->turn.actor)->wait_kind,
+                              (uint32_t)JZX_WAIT_NONE);
+}
+
+/* What is to be done with the fiber. */
+enum next { GO, /* it is resumed */ IDLE, /* or idles, was requeued, or has ended */ AGAIN };
+
+static void arm(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    if (fiber->armed || fiber->deadline_ns == JZX_NEVER)
+        return;
+    jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "time"});
+    jzx__timers_set_deadline(me, &fiber->waiter, fiber->deadline_ns);
+    enum jzx__arm_result result = jzx__waiter_arm(&fiber->waiter);
+    JZX_ASSERT(result == JZX__ARM_SUSPEND); /* only this worker's wheel claims it */
+    (void)result;
+    fiber->armed = true;
+    if (fiber->is_migratable)
+        fiber->turn.actor->task.bound = JZX__BOUND_WORKER; /* V5 */
+}
+
+static void disarm(struct jzx__fiber *fiber) {
+    if (!fiber->armed)
+        return;
+    (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_CANCELLED);
+    jzx__waiter_end(&fiber->waiter);
+    fiber->armed = false;
+    if (fiber->is_migratable)
+        fiber->turn.actor->task.bound = JZX__FREE;
+}
+
+static enum next fulfil(struct jzx__fiber *fiber, jzx_err result) {
+    disarm(fiber);
+    hide_wait(fiber);
+    fiber->wish = JZX__WISH_RUN;
+    fiber->result = result;
+    return GO;
+}
+
+/* It goes on in its next turn. */
+static enum next requeue(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    jzx__worker_requeue_any(me, &fiber->turn.actor->task);
+    return IDLE;
+}
+
+static bool is_over(const struct jzx__fiber *fiber) {
+    return fiber->armed ? jzx__waiter_cause(&fiber->waiter) != 0
+                        : jzx__fiber_is_past(fiber, fiber->deadline_ns);
+}
+
+/* Nothing has come. */
+static enum next go_idle(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    struct jzx__task *task = &fiber->turn.actor->task;
+    arm(me, fiber);
+    show_wait(me, fiber);
+    uint64_t word = jzx__task_inbox(task);
+    return jzx__inbox_list(word) == NULL && jzx__task_go_idle(task, word) ? IDLE : AGAIN;
+}
+
+/* A deadline has passed. Who only looks, and goes on looking, has turns as others have. */
+static enum next time_out(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    fulfil(fiber, JZX_ERR_TIMEOUT);
+    if (me->budget.left <= 1)
+        return requeue(me, fiber);
+    me->budget.left--;
+    return GO;
+}
+
+static bool is_receive(const struct jzx__fiber *fiber) {
+    return fiber->filter->kind <= JZX__FILTER_MATCH;
+}
+
+/* It drains, and what it waits for will not come. */
+static enum next give_up(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    if (!is_receive(fiber))
+        return fulfil(fiber, JZX_ERR_CANCELLED);
+    bool finishes = (fiber->turn.actor->task.care & JZX__CARE_FINISH) != 0;
+    jzx__actor_end(me, fiber->turn.actor, finishes ? JZX_EXIT_SHUTDOWN : JZX_EXIT_NORMAL, NULL);
+    return IDLE;
+}
+
+/* What has come; nothing, if the fiber has just looked itself. */
+static enum jzx__scan look_at_mail(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    bool has_looked = fiber->has_looked;
+    fiber->has_looked = false;
+    if (has_looked && jzx__inbox_list(jzx__task_inbox(&fiber->turn.actor->task)) == NULL)
+        return JZX__SCAN_NONE;
+    return fiber->filter->kind == JZX__FILTER_MATCH ? jzx__fiber_judge(me, fiber)
+                                                    : jzx__fiber_scan(me, fiber, true);
+}
+
+static enum next look_for_message(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    bool by_predicate = fiber->filter->kind == JZX__FILTER_MATCH;
+    if (is_receive(fiber) && fiber->turn.current != NULL)
+        jzx__fiber_drop_current(me, fiber);
+    switch (look_at_mail(me, fiber)) {
+    case JZX__SCAN_FOUND: return fulfil(fiber, JZX_OK);
+    case JZX__SCAN_SPENT: return requeue(me, fiber);
+    case JZX__SCAN_STOP: return AGAIN;
+    case JZX__SCAN_ENDED: return IDLE;
+    case JZX__SCAN_NONE: break;
+    }
+    if (by_predicate && jzx__fiber_has_unmatched(fiber))
+        return me->budget.left <= 1 ? requeue(me, fiber) : fulfil(fiber, JZX__FIBER_LOOK);
+    if (is_over(fiber))
+        return time_out(me, fiber);
+    if (fiber->turn.actor->task.care & JZX__CARE_DRAIN)
+        return give_up(me, fiber);
+    return go_idle(me, fiber);
+}
+
+static enum next look_at_time(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    switch (jzx__fiber_judge(me, fiber)) {
+    case JZX__SCAN_ENDED: return IDLE;
+    case JZX__SCAN_STOP: return AGAIN;
+    default: break;
+    }
+    if (!is_over(fiber))
+        return go_idle(me, fiber);
+    bool has_waited = fiber->armed;
+    fulfil(fiber, JZX_OK);
+    return has_waited ? GO : requeue(me, fiber);
+}
+
+static enum next end(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    jzx__fiber_drop_current(me, fiber);
+    if (fiber->turn.exits)
+        jzx__turn_end_as_it_says(me, &fiber->turn);
+    else
+        jzx__actor_end(me, fiber->turn.actor, JZX_EXIT_NORMAL, NULL);
+    return IDLE;
+}
+
+static enum next look_at_wish(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    switch ((enum jzx__wish)fiber->wish) {
+    case JZX__WISH_RUN: return GO;
+    case JZX__WISH_TURN: fulfil(fiber, JZX_OK); return requeue(me, fiber);
+    case JZX__WISH_MESSAGE: return look_for_message(me, fiber);
+    case JZX__WISH_TIME: return look_at_time(me, fiber);
+    case JZX__WISH_END: return end(me, fiber);
+    }
+    JZX_ASSERT(!"a wish");
+    return IDLE;
+}
+
+/* ---- running it ---- */
+
+/* The thread has lost its worker meanwhile; what the fiber wants is for who takes the turn back. */
+static enum jzx__fate lose(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    if (fiber->wish != JZX__WISH_END && !(fiber->wish == JZX__WISH_MESSAGE && is_receive(fiber))) {
+        fiber->kept = fiber->turn.current; /* it is still in hand */
+        fiber->turn.current = NULL;
+    }
+    return jzx__turn_lose(me, &fiber->turn);
+}
+
+/* Switches to the fiber, until it wants something. */
+static enum jzx__fate resume(struct jzx__worker *me, struct jzx__fiber *fiber,
+                             struct jzx__turn *pass) {
+    struct jzx__seat *seat = pass->seat;
+    struct jzx__turn *turn = &fiber->turn;
+    turn->seat = seat;
+    turn->jump = pass->jump;
+    turn->frame = pass->frame;
+    fiber->worker = me;
+    fiber->has_begun = true;
+    if (!fiber->is_migratable && turn->actor->task.bound == JZX__FREE)
+        turn->actor->task.bound = JZX__BOUND_WORKER; /* V4 */
+    seat->turn = turn;
+    jzx__switch_side_init_thread(&fiber->thread_side);
+    jzx__switch_before(&fiber->thread_side, &fiber->side);
+    jzx__switch(&fiber->thread_point, fiber->point, fiber);
+    jzx__switch_after(&fiber->thread_side, &fiber->side);
+    if (JZX_UNLIKELY(fiber->is_lost))
+        return lose(me, fiber);
+    seat->turn = pass;
+    if (JZX_UNLIKELY(turn->ctx.state != turn->actor->task.arg))
+        turn->actor->task.arg = turn->ctx.state;
+    jzx__worker_count_message(me);
+    return JZX__FATE_AGAIN;
+}
+
+/* ---- fibers that wait for their thread (V4) ---- */
+
+static void wake_aside(struct jzx__worker *me) {
+    struct jzx__fibers *fibers = jzx__fibers_of(me);
+    jzx__actor_worker_of(me)->at_home = NULL;
+    while (fibers->aside != NULL) {
+        struct jzx__fiber *fiber = fibers->aside;
+        fibers->aside = fiber->next_aside;
+        fiber->is_aside = false;
+        jzx__worker_ready(me, &fiber->turn.actor->task);
+    }
+}
+
+static void set_aside(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    struct jzx__fibers *fibers = jzx__fibers_of(me);
+    if (!fiber->is_aside) {
+        fiber->is_aside = true;
+        fiber->next_aside = fibers->aside;
+        fibers->aside = fiber;
+    }
+    jzx__actor_worker_of(me)->at_home = wake_aside;
+}
+
+/* One that ends. */
+static void take_from_aside(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    struct jzx__fiber **place = &jzx__fibers_of(me)->aside;
+    if (!fiber->is_aside)
+        return;
+    while (*place != fiber)
+        place = &(*place)->next_aside;
+    *place = fiber->next_aside;
+    fiber->is_aside = false;
+}
+
+/* ---- the kind ---- */
+
+static bool may_run_here(const struct jzx__fiber *fiber, const struct jzx__seat *seat) {
+    return !seat->is_substitute || fiber->is_migratable;
+}
+
+static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *pass) {
+    struct jzx__actor *actor = pass->actor;
+    struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
+    if (fiber == NULL && (fiber = create(me, actor)) == NULL)
+        return JZX__FATE_OVER;
+    for (;;) {
+        if (fiber->wish != JZX__WISH_END && !may_run_here(fiber, pass->seat)) {
+            set_aside(me, fiber);
+            uint64_t word = jzx__task_inbox(&actor->task);
+            if (jzx__inbox_list(word) != NULL)
+                jzx__mailbox_take_in(me, actor);
+            else if (jzx__task_go_idle(&actor->task, word))
+                return JZX__FATE_OVER;
+            return JZX__FATE_AGAIN;
+        }
+        enum next next = look_at_wish(me, fiber);
+        if (next != GO)
+            return next == IDLE ? JZX__FATE_OVER : JZX__FATE_AGAIN;
+        enum jzx__fate fate = resume(me, fiber, pass);
+        if (fate != JZX__FATE_AGAIN || is_wanted(actor))
+            return fate;
+    }
+}
+
+static void landed(struct jzx__turn *turn) {
+    struct jzx__fiber *fiber = jzx__fiber_of_turn(turn);
+    jzx__switch_before_last(&fiber->side, &fiber->thread_side);
+    jzx__switch_after(&fiber->thread_side, &fiber->side);
+    fiber->wish = JZX__WISH_END;
+}
+
+static void take_back(struct jzx__worker *me, struct jzx__turn *turn) {
+    struct jzx__fiber *fiber = jzx__fiber_of_turn(turn);
+    if (fiber->kept != NULL)
+        turn->current = fiber->kept;
+    fiber->kept = NULL;
+    fiber->is_lost = false;
+    if (fiber->wish == JZX__WISH_TURN)
+        fulfil(fiber, JZX_OK);
+    jzx__worker_requeue_any(me, &turn->actor->task); /* whatever came meanwhile, it looks */
+}
+
+const struct jzx__kind_ops jzx__kind_fiber = {
+    .turn = turn,
+    .exit = exit_turn,
+    .landed = landed,
+    .take_back = take_back,
+    .list_changed = jzx__fiber_forget_cursors,
+};
+
+/* ---- the part ---- */
+
+/* The actor ends, on the thread's stack: it waits no more. */
+static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
+    disarm(fiber);
+    take_from_aside(me, fiber);
+    jzx__fiber_drop_current(me, fiber);
+    if (fiber->turn.answer != NULL)
+        jzx__message_destroy(fiber->turn.ctx.loop, me, fiber->turn.answer);
+    fiber->turn.answer = NULL;
+}
+
+static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    struct jzx__fiber *fiber = record;
+    (void)loop;
+    jzx__switch_side_deinit(&fiber->side);
+    jzx__stack_give(&jzx__fibers_of(me)->stacks, fiber->stack);
+}
+
+static size_t size_bytes(const void *record) {
+    const struct jzx__fiber *fiber = record;
+    return jzx__stack_size(fiber->stack); /* reserved: what of it was touched is asked for apart */
+}
+
+const struct jzx__part_ops jzx__part_fiber = {
+    .open = jzx__fibers_open,
+    .close = jzx__fibers_close,
+    .cancel = cancel,
+    .release = release,
+    .size_bytes = size_bytes,
+};
+
+/* ---- time ---- */
+
+uint64_t jzx_in(const jzx_context *ctx, uint64_t delay_ns) {
+    return ctx == NULL ? delay_ns : jzx__timer_add(jzx_loop_now(ctx->loop), delay_ns);
+}
+
+static jzx_err wait_plainly(jzx_context *ctx, enum jzx__wish wish, uint64_t until_ns) {
+    jzx_err err;
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    if (fiber == NULL)
+        return err;
+    err = jzx__fiber_wait(fiber, wish, until_ns);
+    jzx__fiber_leave(fiber);
+    return err;
+}
+
+jzx_err jzx_sleep(jzx_context *ctx, uint64_t until_ns) {
+    return wait_plainly(ctx, JZX__WISH_TIME, until_ns);
+}
+
+jzx_err jzx_yield(jzx_context *ctx) {
+    return wait_plainly(ctx, JZX__WISH_TURN, 0);
+}

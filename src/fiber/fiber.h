@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Fibers: the kind of actor that has a stack of its own.
+ *
+ * A fiber's record lies at the upper end of its stack: its turn with the context that its function
+ * gets, what it waits for, and where it goes on. Both are made at its first turn and stay until it
+ * has ended. The code of a fiber runs on its stack; the scheduler, and all that may end an actor,
+ * on that of the thread. Each call that waits says in the record what it wants (its **wish**) and
+ * switches to the thread's stack, if what it wants is not there already; the kind's turn looks at
+ * the wish whenever the actor is attended to, and switches back when it is fulfilled.
+ *
+ *   V1  a fiber switches away inside the bracket and is resumed inside the bracket.
+ *   V2  only on the thread's stack is a fiber requeued, idled or ended (R19): or it could run
+ *       elsewhere while its stack is in use here, or lose the stack that it runs on.
+ *   V3  the record belongs to the fiber's own code while that runs, and else to the owner of the
+ *       actor. A fiber whose thread has lost its worker hands it over by jzx__turn_lose.
+ *   V4  a fiber that has begun runs on the home thread of its worker only (C4 of crew.h), unless it
+ *       is migratable. A substitute sets it aside; the home thread makes it ready again.
+ *   V5  its waiter has begun only while it is `armed`. That is set and ended by the owner; while it
+ *       is, the actor does not leave the worker, whose wheel has the deadline (waiter/A7).
+ *   V6  up to `passed` no node of the private list matches what was asked for last ({passed_kind,
+ *       passed_value}); up to `judged` none is of a lane that may end the actor. Both are nodes of
+ *       that list, or NULL: its beginning, and passed is not behind judged. Who else takes out a
+ *       node, or puts some first, has both forgotten (jzx__fiber_forget_cursors). */
+#ifndef JZX_FIBER_FIBER_H
+#define JZX_FIBER_FIBER_H
+
+#include "actor/kind.h"
+#include "actor/message.h"
+#include "actor/part.h"
+#include "actor/share.h"
+#include "base/stack.h"
+#include "base/switch_side.h"
+#include "sched/waiter.h"
+
+#include "jzx/fiber.h"
+
+/* What a suspended fiber wants. */
+enum jzx__wish {
+    JZX__WISH_RUN,     /* to go on */
+    JZX__WISH_TURN,    /* to go on when others had their turn */
+    JZX__WISH_MESSAGE, /* one that its filter takes, or its deadline */
+    JZX__WISH_TIME,    /* its deadline */
+    JZX__WISH_END      /* its function has returned */
+};
+
+/* Which messages are wanted. */
+enum jzx__filter_kind {
+    JZX__FILTER_NONE,
+    JZX__FILTER_ANY,
+    JZX__FILTER_TAG, /* these three have a cursor, see V6 */
+    JZX__FILTER_SENDER,
+    JZX__FILTER_MATCH,
+    JZX__FILTER_CALL, /* these are for calls of the fiber itself: what a question has come to, */
+    JZX__FILTER_JOIN  /* the end of an actor */
+};
+
+struct jzx__filter {
+    enum jzx__filter_kind kind;
+    uint64_t value;          /* tag, sender, reference of a question */
+    jzx_monitor_ref monitor; /* of a call or a join */
+    uint64_t object;         /* for dumps: the tag, or whom it concerns */
+    jzx_match_fn fn;
+    void *arg;
+};
+
+/* A result of jzx__fiber_wait: there are messages that the fiber itself has to look at. */
+#define JZX__FIBER_LOOK ((jzx_err)1)
+
+struct jzx__fiber {
+    struct jzx__turn turn;            /* first: its context is that of the function */
+    void *point;                      /* where it goes on, while it is suspended */
+    void *thread_point;               /* where its thread does, while it runs */
+    struct jzx__worker *worker;       /* that runs it */
+    const struct jzx__filter *filter; /* of the wish for a message, in the frame of the call */
+    struct jzx__node *judged;         /* V6, as what follows */
+    struct jzx__node *passed;
+    enum jzx__filter_kind passed_kind; /* which passed is for */
+    uint64_t passed_value;
+    uint32_t changes;           /* how often the cursors were forgotten */
+    jzx_err result;             /* of the wish */
+    struct jzx__message *found; /* by the wish */
+    struct jzx__message *kept;  /* turn.current, while the turn is taken back */
+    uint64_t deadline_ns;       /* of the wish */
+    uint8_t wish;               /* enum jzx__wish */
+    bool armed;                 /* V5 */
+    bool is_lost;               /* it was suspended without its worker */
+    bool has_looked; /* the fiber itself has found nothing, just before it was suspended */
+    bool has_begun;
+    bool is_migratable;
+    bool is_aside; /* V4 */
+    struct jzx__fiber *next_aside;
+    struct jzx__waiter waiter;
+    struct jzx__stack *stack;
+    struct jzx__switch_side side;
+    struct jzx__switch_side thread_side;
+};
+
+static inline struct jzx__fiber *jzx__fiber_of_turn(struct jzx__turn *turn) {
+    return JZX_CONTAINER_OF(turn, struct jzx__fiber, turn);
+}
+
+/* NULL before its first turn. */
+static inline struct jzx__fiber *jzx__fiber_of(const struct jzx__cold *cold) {
+    return jzx__cold_part(cold, JZX__PART_FIBER);
+}
+
+/* What a worker has of fibers. */
+struct jzx__fibers {
+    struct jzx__stack_pool stacks;
+    struct jzx__fiber *aside; /* V4 */
+};
+
+static inline struct jzx__fibers *jzx__fibers_of(struct jzx__worker *worker) {
+    return jzx__actor_worker_of(worker)->parts[JZX__PART_FIBER];
+}
+
+static inline jzx_message jzx__fiber_view(struct jzx__message *message) {
+    return (jzx_message){jzx__message_data(message), message->len, message->tag, message->sender};
+}
+
+/* ---- a call that waits, on the fiber's stack ---- */
+
+/* True if this is a fiber's own code, with its own context. */
+bool jzx__fiber_may_wait(const jzx_context *ctx);
+
+/* Opens the bracket. NULL if this is no fiber's own code with its own context: *err says why, and
+ * there is nothing to end. */
+struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, jzx_err *err);
+
+/* True if the fiber has its worker, and nobody wants anything of the actor. Inside. */
+bool jzx__fiber_is_free(struct jzx__fiber *fiber);
+
+/* Suspends it until its wish is fulfilled, and returns the result of that. Inside, before and
+ * after. */
+jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns);
+
+/* Closes the bracket. */
+void jzx__fiber_leave(const struct jzx__fiber *fiber);
+
+/* True if time has come to the deadline. */
+bool jzx__fiber_is_past(const struct jzx__fiber *fiber, uint64_t deadline_ns);
+
+#endif
