@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/* Fibers on several workers: they stay on their thread, or move if they may; and a fiber that
+ * blocks its thread holds up those of its worker, and loses none. */
+#include "fibering.h"
+
+#include <jzx/ask.h>
+#include <jzx/context.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+enum { WORKERS = 3 };
+
+static void run(jzx_loop *loop) {
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+}
+
+static jzx_loop *open_loop(void) {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = WORKERS));
+    assert_non_null(loop);
+    return loop;
+}
+
+static _Atomic uint32_t finished;
+
+/* ---- a ring ---- */
+
+enum { RING = 24, TOKEN = 1 };
+
+struct member {
+    jzx_actor_id next;
+    uint32_t received;
+    uint32_t to_receive;
+    bool asks; /* by calls, and by messages otherwise */
+};
+
+static struct member members[RING];
+
+static void pass_tokens(jzx_context *ctx) {
+    struct member *self = ctx->state;
+    jzx_message msg;
+    jzx_message answer;
+    while (self->received < self->to_receive) {
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, TOKEN, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(number_of(&msg), self->received);
+        uint64_t number = self->received++;
+        if (self->asks && self->next != JZX_NOBODY) {
+            JZX_EXPECT_EQ(
+                jzx_call(ctx, self->next, &number, sizeof number, TOKEN, JZX_NEVER, &answer),
+                JZX_OK);
+            JZX_EXPECT_EQ(number_of(&answer), number);
+        } else if (self->next != JZX_NOBODY) {
+            send_number(ctx->loop, self->next, ctx->self, number, TOKEN);
+        }
+        if (self->asks)
+            JZX_EXPECT_EQ(jzx_reply(ctx, &msg, &number, sizeof number, TOKEN), JZX_OK);
+    }
+    atomic_fetch_add(&finished, 1);
+}
+
+static void begin_tokens(jzx_context *ctx) {
+    const struct member *self = ctx->state;
+    jzx_message answer;
+    for (uint64_t i = 0; i < self->to_receive; i++) {
+        if (self->asks)
+            JZX_EXPECT_EQ(jzx_call(ctx, self->next, &i, sizeof i, TOKEN, JZX_NEVER, &answer),
+                          JZX_OK);
+        else
+            send_number(ctx->loop, self->next, ctx->self, i, TOKEN);
+    }
+    atomic_fetch_add(&finished, 1);
+}
+
+/* Neighbours are on different workers, or wherever they like. */
+static void ring(bool asks, bool placed, bool migratable) {
+    jzx_loop *loop = open_loop();
+    jzx_actor_id next = JZX_NOBODY;
+    uint32_t rounds = (uint32_t)jzx_test_rounds(500, 5000);
+    finished = 0;
+    for (uint32_t i = 0; i < RING; i++) {
+        members[i] = (struct member){.next = next, .to_receive = rounds, .asks = asks};
+        next = fixture_spawn(
+            loop, &JZX_SPAWN_OPTS(.fiber = i == RING - 1 ? begin_tokens : pass_tokens,
+                                  .state = &members[i],
+                                  .place = placed ? JZX_PLACE_WORKER(i % WORKERS) : JZX_PLACE_ANY,
+                                  .mailbox_cap = 10000, .migratable = migratable));
+    }
+    run(loop);
+    assert_int_equal(finished, RING);
+    if (!asks) /* else the end of one that has answered may come when its caller has gone on */
+        assert_int_equal(fixture_stats(loop).dead, 0);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(fibers_send_to_each_other_across_workers, "E14") {
+    ring(false, true, false);
+    ring(false, false, false);
+    ring(false, false, true);
+}
+
+JZX_TEST(fibers_ask_each_other_across_workers) {
+    ring(true, true, false);
+    ring(true, false, false);
+    ring(true, false, true);
+}
+
+/* ---- threads ---- */
+
+static __thread int own_of_thread;
+
+/* The compiler must not remember an address over a wait. */
+static __attribute__((noinline)) int *address_of_own(void) {
+    return &own_of_thread;
+}
+
+static __attribute__((noinline)) int *address_of_errno(void) {
+    return &errno;
+}
+
+static void expect_same_thread(pthread_t thread, const int *own, const int *number) {
+    JZX_EXPECT(pthread_equal(thread, pthread_self()));
+    JZX_EXPECT_EQ(address_of_own(), own);
+    JZX_EXPECT_EQ(address_of_errno(), number);
+}
+
+static void wait_on_one_thread(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    pthread_t thread = pthread_self();
+    int *own = address_of_own();
+    int *number = address_of_errno();
+    uint32_t worker = jzx_current_worker();
+    jzx_message msg;
+    for (uint32_t i = 0; i < 30; i++) {
+        send_number(ctx->loop, life->other, ctx->self, i, 1);
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        expect_same_thread(thread, own, number);
+        *address_of_errno() = (int)i + 1;
+        JZX_EXPECT_EQ(errno, (int)i + 1);
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+        expect_same_thread(thread, own, number);
+        JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, JZX_US(100))), JZX_OK);
+        expect_same_thread(thread, own, number);
+        JZX_EXPECT_EQ(jzx_current_worker(), worker);
+        JZX_EXPECT_EQ(jzx_current_actor(), ctx->self);
+        JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_FIBER);
+    }
+    atomic_fetch_add(&finished, 1);
+}
+
+/* Sends what comes back, from another worker than its partner's, most of the time. */
+static void send_back(jzx_context *ctx) {
+    jzx_message msg;
+    for (uint32_t i = 0; i < 30; i++) {
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        send_number(ctx->loop, msg.sender, ctx->self, i, 1);
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+    }
+    atomic_fetch_add(&finished, 1);
+}
+
+JZX_TEST(a_fiber_that_has_begun_stays_on_its_thread) {
+    enum { PAIRS = 40 };
+    static struct life lives[PAIRS];
+    jzx_loop *loop = open_loop();
+    finished = 0;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        lives[i] = (struct life){
+            .other = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = send_back, .migratable = true))};
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = wait_on_one_thread, .state = &lives[i]));
+    }
+    run(loop);
+    assert_int_equal(finished, 2 * PAIRS);
+    fixture_destroy(loop);
+}
+
+/* A crowd that was spawned by one worker, which others help out: those who may move do. */
+static _Atomic uint32_t moved;
+
+static void work_and_move(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    uint32_t last = jzx_current_worker();
+    jzx_message msg;
+    for (uint64_t i = 0; i < 20; i++) {
+        send_number(ctx->loop, ctx->self, ctx->self, i, 2);
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, 2, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(number_of(&msg), i);
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, 3, jzx_in(ctx, i % 5 ? 0 : JZX_US(50)), &msg),
+                      JZX_ERR_TIMEOUT);
+        JZX_EXPECT_EQ(ctx->state, life);
+        JZX_EXPECT_EQ(jzx_current_actor(), ctx->self);
+        if (jzx_current_worker() != last)
+            atomic_fetch_add(&moved, 1);
+        last = jzx_current_worker();
+    }
+    atomic_fetch_add(&finished, 1);
+}
+
+static void spawn_movers(jzx_context *ctx) {
+    for (int i = 0; i < 300; i++)
+        fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = work_and_move, .migratable = true));
+}
+
+JZX_TEST(migratable_fibers_move_and_nothing_is_lost) {
+    for (uint64_t round = 0; round < jzx_test_rounds(20, 200); round++) {
+        jzx_loop *loop =
+            fixture_loop_with(&JZX_CONFIG(.workers = WORKERS, .balance = JZX_BALANCE_EAGER));
+        assert_non_null(loop);
+        finished = 0;
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = spawn_movers));
+        run(loop);
+        assert_int_equal(finished, 300);
+        assert_int_equal(fixture_stats(loop).dead, 0);
+        fixture_destroy(loop);
+    }
+}
+
+/* ---- a fiber that blocks its thread ---- */
+
+enum after { RECEIVE, TIMED_RECEIVE, SLEEP, YIELD, CALL, JOIN, RETURN, LEAVE, STASH, AFTERS };
+
+struct blocker {
+    sem_t go;
+    jzx_actor_id waker; /* a behaviour of the same worker: it runs only if the worker goes on */
+    enum after after;   /* what it does when it returns */
+    uint32_t worker;
+    uint32_t rounds;
+    uint32_t cleaned;
+    uint32_t done;
+};
+
+enum { GO = 1, WAKE = 2, LAST = 3, ASK = 4 };
+
+static void wait_for(sem_t *sem) {
+    while (sem_wait(sem) != 0 && errno == EINTR)
+        continue;
+}
+
+static jzx_behavior_result wake(jzx_context *ctx, const jzx_message *msg) {
+    struct blocker *blocker = ctx->state;
+    if (msg->tag == WAKE)
+        sem_post(&blocker->go);
+    if (msg->tag == ASK)
+        JZX_EXPECT_EQ(jzx_reply(ctx, msg, NULL, 0, ASK), JZX_OK);
+    return msg->tag == LAST ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+}
+
+static void return_at_once(jzx_context *ctx) {
+    (void)ctx;
+}
+
+/* The first wait after the worker was lost. */
+static void go_on(jzx_context *ctx, struct blocker *self, const jzx_message *in_hand) {
+    jzx_actor_id id;
+    jzx_message msg;
+    uint64_t number = in_hand == NULL ? 0 : number_of(in_hand);
+    switch (self->after) {
+    case TIMED_RECEIVE:
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, 99, jzx_in(ctx, JZX_MS(1)), &msg), JZX_ERR_TIMEOUT);
+        return;
+    case SLEEP: JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, JZX_MS(1))), JZX_OK); break;
+    case YIELD: JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK); break;
+    case CALL:
+        JZX_EXPECT_EQ(jzx_call(ctx, self->waker, NULL, 0, ASK, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(msg.tag, ASK);
+        break;
+    case JOIN:
+        id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = return_at_once));
+        JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);
+        break;
+    case STASH:
+        JZX_EXPECT_EQ(jzx_stash(ctx, in_hand), JZX_OK);
+        JZX_EXPECT_EQ(jzx_unstash(ctx), 1);
+        return;
+    default: return;
+    }
+    JZX_EXPECT_EQ(number_of(in_hand), number); /* these leave it in hand */
+}
+
+static void block_thread(jzx_context *ctx) {
+    struct blocker *self = ctx->state;
+    pthread_t thread = pthread_self();
+    jzx_message msg;
+    while (self->done < self->rounds) {
+        if (!JZX_EXPECT_EQ(jzx_receive_tag(ctx, GO, JZX_NEVER, &msg), JZX_OK))
+            return;
+        JZX_EXPECT(pthread_equal(thread, pthread_self()));
+        JZX_EXPECT_EQ(jzx_send(ctx->loop, self->waker, ctx->self, NULL, 0, WAKE), JZX_OK);
+        wait_for(&self->go);
+        JZX_EXPECT_EQ(jzx_current_worker(), JZX_NONE);
+        JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_FIBER);
+        JZX_EXPECT_EQ(jzx_current_actor(), ctx->self);
+        self->done++;
+        if (self->done < self->rounds)
+            send_number(ctx->loop, ctx->self, ctx->self, self->done, GO);
+        else
+            fixture_send(ctx->loop, self->waker, LAST);
+        if (self->done == self->rounds && self->after == CALL)
+            break; /* who would answer has been told to stop */
+        go_on(ctx, self, &msg);
+        JZX_EXPECT(pthread_equal(thread, pthread_self()));
+        if (self->after == STASH)
+            expect_next(ctx, GO); /* what was put aside, first */
+    }
+    if (self->after == LEAVE)
+        jzx_exit(ctx, JZX_EXIT_FAIL, "after a stall");
+}
+
+static void count_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
+    struct blocker *self = ctx->state;
+    JZX_EXPECT_EQ(reason, self->after == LEAVE ? JZX_EXIT_FAIL : JZX_EXIT_NORMAL);
+    self->cleaned++;
+}
+
+/* Others of that worker: each has begun, and gets messages while the thread is blocked. */
+struct neighbour {
+    jzx_actor_id peer; /* a behaviour of the same worker that writes to it */
+    uint32_t heard;
+};
+
+static void hear_all(jzx_context *ctx) {
+    struct neighbour *self = ctx->state;
+    pthread_t thread = pthread_self();
+    jzx_message msg;
+    for (uint64_t i = 0; i < 20; i++) {
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(number_of(&msg), i);
+        JZX_EXPECT(pthread_equal(thread, pthread_self()));
+        self->heard++;
+        send_number(ctx->loop, self->peer, ctx->self, i + 1, 1);
+    }
+    atomic_fetch_add(&finished, 1);
+}
+
+static jzx_behavior_result write_back(jzx_context *ctx, const jzx_message *msg) {
+    uint64_t number = number_of(msg);
+    if (number == 20)
+        return JZX_BEHAVIOR_STOP;
+    send_number(ctx->loop, msg->sender, ctx->self, number, 1);
+    return JZX_BEHAVIOR_OK;
+}
+
+static void block(uint32_t worker, enum after after, uint32_t rounds) {
+    enum { NEIGHBOURS = 8 };
+    static struct neighbour neighbours[NEIGHBOURS];
+    struct blocker blocker = {.worker = worker, .rounds = rounds, .after = after};
+    uint16_t place = JZX_PLACE_WORKER(worker);
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(2)));
+    assert_non_null(loop);
+    sem_init(&blocker.go, 0, 0);
+    finished = 0;
+    blocker.waker =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = wake, .state = &blocker, .place = place));
+    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
+        neighbours[i] = (struct neighbour){
+            .peer = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = write_back, .place = place))};
+        jzx_actor_id id = fixture_spawn(
+            loop, &JZX_SPAWN_OPTS(.fiber = hear_all, .state = &neighbours[i], .place = place));
+        send_number(loop, id, JZX_NOBODY, 0, 1);
+    }
+    jzx_actor_id id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = block_thread, .state = &blocker,
+                                            .cleanup = count_cleanup, .place = place));
+    send_number(loop, id, JZX_NOBODY, 0, GO);
+    run(loop);
+    assert_int_equal(blocker.done, rounds);
+    assert_int_equal(blocker.cleaned, 1);
+    assert_int_equal(finished, NEIGHBOURS);
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+        assert_int_equal(neighbours[i].heard, 20);
+    fixture_destroy(loop);
+    sem_destroy(&blocker.go);
+}
+
+JZX_TEST(a_fiber_that_blocks_its_thread_loses_no_other) {
+    for (uint32_t worker = 0; worker < 2; worker++)
+        block(worker, RECEIVE, 5);
+}
+
+JZX_TEST(a_fiber_that_lost_its_worker_waits_as_any) {
+    for (enum after after = 0; after < AFTERS; after++) {
+        for (uint32_t worker = 0; worker < 2; worker++)
+            block(worker, after, after == RETURN || after == LEAVE || after == STASH ? 1 : 3);
+    }
+}
+
+/* ---- loops that end meanwhile ---- */
+
+static void wait_for_ever(jzx_context *ctx) {
+    jzx_message msg;
+    atomic_fetch_add(&finished, 1);
+    switch (ctx->self % 3) {
+    case 0: jzx_receive(ctx, JZX_NEVER, &msg); break;
+    case 1: jzx_sleep(ctx, JZX_NEVER); break;
+    default: jzx_receive_tag(ctx, 4, jzx_in(ctx, JZX_SECOND(1000)), &msg); break;
+    }
+    JZX_EXPECT(!"it goes on");
+}
+
+static _Atomic uint32_t cleaned;
+
+static void count_shutdown(jzx_context *ctx, jzx_exit_reason reason) {
+    (void)ctx;
+    JZX_EXPECT_EQ(reason, JZX_EXIT_SHUTDOWN);
+    atomic_fetch_add(&cleaned, 1);
+}
+
+static void stop_when_all_wait(jzx_context *ctx) {
+    while (finished < 200)
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_request_stop(ctx->loop), JZX_OK);
+}
+
+JZX_TEST(a_loop_stops_while_fibers_wait_on_all_workers) {
+    for (uint64_t round = 0; round < jzx_test_rounds(20, 200); round++) {
+        jzx_loop *loop = open_loop();
+        finished = 0;
+        cleaned = 0;
+        for (uint32_t i = 0; i < 200; i++)
+            fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = wait_for_ever, .cleanup = count_shutdown,
+                                                .place = i % 4 ? JZX_PLACE_WORKER(i % WORKERS)
+                                                               : JZX_PLACE_ANY,
+                                                .migratable = i % 5 == 0));
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = stop_when_all_wait));
+        jzx_loop_run(loop);
+        fixture_destroy(loop);
+        assert_int_equal(cleaned, 200);
+    }
+}
