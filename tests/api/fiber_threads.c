@@ -429,3 +429,52 @@ JZX_TEST(a_loop_stops_while_fibers_wait_on_all_workers) {
         assert_int_equal(cleaned, 200);
     }
 }
+
+/* ---- the bound ---- */
+
+enum { BOUND = 8, OTHER = 1, WANTED = 2 };
+
+static void wait_for_wanted(jzx_context *ctx) {
+    jzx_message msg;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, WANTED, JZX_NEVER, &msg), JZX_OK);
+}
+
+struct flood {
+    jzx_loop *loop;
+    jzx_actor_id to;
+    uint32_t accepted;
+};
+
+static void *flood_until_refused(void *arg) {
+    struct flood *flood = arg;
+    while (flood->accepted < 10 * BOUND &&
+           jzx_send_async(flood->loop, flood->to, NULL, 0, OTHER) == JZX_OK)
+        flood->accepted++;
+    return NULL;
+}
+
+static void flood_once(struct flood *flood) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, flood_until_refused, flood), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* A fiber takes its mail in while it skips: what it has skipped is not to make room for more. */
+JZX_TEST(what_is_passed_over_counts_for_the_bound_of_other_threads, "C11") {
+    struct timing timing = timing_open();
+    struct flood flood = {.loop = timing.loop};
+    flood.to =
+        fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.fiber = wait_for_wanted, .mailbox_cap = BOUND));
+    timing_step(&timing);
+    for (uint32_t i = 0; i < 5; i++) {
+        flood_once(&flood);
+        timing_step(&timing);
+    }
+    assert_int_equal(flood.accepted, BOUND);
+    assert_int_equal(info_of(timing.loop, flood.to).mailbox_cap, BOUND);
+    assert_int_equal(jzx_actor_stop(timing.loop, flood.to, JZX_STOP_KILL), JZX_OK);
+    timing_step(&timing);
+    assert_int_equal(jzx_test_runs(), 1);
+    timing_close(&timing);
+}
