@@ -18,7 +18,7 @@ struct jzx__slab_chunk {
 void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator) {
     jzx__lock_init(&depot->lock);
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
-        depot->classes[i] = (struct jzx__depot_class){NULL};
+        depot->classes[i] = (struct jzx__depot_class){.full_batches = NULL};
     depot->chunks = NULL;
     depot->allocator = allocator;
 }
@@ -35,7 +35,7 @@ void jzx__depot_deinit(struct jzx__depot *depot) {
 
 void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot) {
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
-        slab->magazines[i] = (struct jzx__magazine){NULL};
+        slab->magazines[i] = (struct jzx__magazine){.first = NULL};
     slab->depot = depot;
 }
 
