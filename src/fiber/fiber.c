@@ -60,11 +60,6 @@ bool jzx__fiber_is_free(struct jzx__fiber *fiber) {
     return !fiber->is_lost && !is_wanted(fiber->turn.actor);
 }
 
-bool jzx__fiber_is_past(const struct jzx__fiber *fiber, uint64_t deadline_ns) {
-    return deadline_ns != JZX_NEVER &&
-           (deadline_ns == 0 || deadline_ns <= jzx__clock_now(&fiber->turn.ctx.loop->sched.clock));
-}
-
 jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns) {
     fiber->wish = (uint8_t)wish;
     fiber->deadline_ns = deadline_ns;
@@ -182,7 +177,8 @@ static void arm(struct jzx__worker *me, struct jzx__fiber *fiber) {
     JZX_ASSERT(result == JZX__ARM_SUSPEND); /* only this worker's wheel claims it */
     (void)result;
     fiber->armed = true;
-    if (fiber->is_migratable)
+    fiber->is_held = fiber->turn.actor->task.bound == JZX__FREE;
+    if (fiber->is_held)
         fiber->turn.actor->task.bound = JZX__BOUND_WORKER; /* V5 */
 }
 
@@ -192,7 +188,7 @@ static void disarm(struct jzx__fiber *fiber) {
     (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_CANCELLED);
     jzx__waiter_end(&fiber->waiter);
     fiber->armed = false;
-    if (fiber->is_migratable)
+    if (fiber->is_held)
         fiber->turn.actor->task.bound = JZX__FREE;
 }
 
@@ -210,9 +206,13 @@ static enum next requeue(struct jzx__worker *me, struct jzx__fiber *fiber) {
     return IDLE;
 }
 
+/* True if time has come to the deadline. */
 static bool is_over(const struct jzx__fiber *fiber) {
-    return fiber->armed ? jzx__waiter_cause(&fiber->waiter) != 0
-                        : jzx__fiber_is_past(fiber, fiber->deadline_ns);
+    uint64_t deadline_ns = fiber->deadline_ns;
+    if (fiber->armed)
+        return jzx__waiter_cause(&fiber->waiter) != 0;
+    return deadline_ns != JZX_NEVER &&
+           (deadline_ns == 0 || deadline_ns <= jzx__clock_now(&fiber->turn.ctx.loop->sched.clock));
 }
 
 /* Nothing has come. */
@@ -330,7 +330,6 @@ static enum jzx__fate resume(struct jzx__worker *me, struct jzx__fiber *fiber,
     turn->jump = pass->jump;
     turn->frame = pass->frame;
     fiber->worker = me;
-    fiber->has_begun = true;
     if (!fiber->is_migratable && turn->actor->task.bound == JZX__FREE)
         turn->actor->task.bound = JZX__BOUND_WORKER; /* V4 */
     seat->turn = turn;
@@ -457,9 +456,10 @@ static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record)
     jzx__stack_give(&jzx__fibers_of(me)->stacks, fiber->stack);
 }
 
+/* What was touched of its stack. */
 static size_t size_bytes(const void *record) {
     const struct jzx__fiber *fiber = record;
-    return jzx__stack_size(fiber->stack); /* reserved: what of it was touched is asked for apart */
+    return jzx__stack_high_water(jzx__stacks_of(fiber->turn.ctx.loop), fiber->stack);
 }
 
 const struct jzx__part_ops jzx__part_fiber = {

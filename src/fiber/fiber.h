@@ -85,7 +85,7 @@ struct jzx__fiber {
     bool armed;                 /* V5 */
     bool is_lost;               /* it was suspended without its worker */
     bool has_looked; /* the fiber itself has found nothing, just before it was suspended */
-    bool has_begun;
+    bool is_held;    /* its actor is free to move, but for that (V5) */
     bool is_migratable;
     bool is_aside; /* V4 */
     struct jzx__fiber *next_aside;
@@ -136,8 +136,5 @@ jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t 
 
 /* Closes the bracket. */
 void jzx__fiber_leave(const struct jzx__fiber *fiber);
-
-/* True if time has come to the deadline. */
-bool jzx__fiber_is_past(const struct jzx__fiber *fiber, uint64_t deadline_ns);
 
 #endif

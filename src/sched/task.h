@@ -285,7 +285,7 @@ static inline bool jzx__task_go_idle(struct jzx__task *task, uint64_t word) {
     jzx__touch(task);
     bool nudged = (word & JZX__INBOX_NUDGED) != 0;
     uint64_t left = nudged        ? word & ~JZX__INBOX_NUDGED /* the token stays where it is */
-                    : task->holds ? 0
+                    : task->holds ? word & JZX__INBOX_CLOSED  /* it may wait though it drains */
                                   : word;
     uint64_t seen = word;
     /* release: pairs with the next push, which reads the owner word. acquire: pairs with push and

@@ -351,3 +351,25 @@ JZX_TEST(thousands_of_fibers_wait_at_once) {
     fixture_destroy(loop); /* half of the second round waits still */
     free(ids);
 }
+
+static void use_stack(jzx_context *ctx) {
+    volatile char deep[24 << 10];
+    jzx_message msg;
+    deep[0] = 1;
+    jzx_test_ran();
+    (void)jzx_receive(ctx, JZX_NEVER, &msg);
+    JZX_EXPECT_EQ(deep[0], 1);
+}
+
+JZX_TEST(how_much_of_its_stack_a_fiber_has_touched_is_seen, "E11") {
+    struct timing timing = timing_open();
+    struct life life = {0};
+    jzx_actor_id id = timing_fiber(&timing, use_stack, &life);
+    jzx_actor_info info = info_of(timing.loop, id);
+    assert_int_equal(jzx_test_runs(), 1);
+    assert_in_range(info.stack_bytes, 24 << 10, JZX_DEFAULT_STACK_SIZE);
+    assert_true(info.memory_bytes > info.stack_bytes);
+    fixture_send(timing.loop, id, 1);
+    timing_step(&timing);
+    timing_close(&timing);
+}

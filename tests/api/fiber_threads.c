@@ -478,3 +478,25 @@ JZX_TEST(what_is_passed_over_counts_for_the_bound_of_other_threads, "C11") {
     assert_int_equal(jzx_test_runs(), 1);
     timing_close(&timing);
 }
+
+/* ---- places ---- */
+
+static void sleep_in_place(jzx_context *ctx) {
+    for (uint32_t i = 0; i < 10; i++) {
+        jzx_test_ran();
+        JZX_EXPECT_EQ(jzx_current_worker(), 1);
+        JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, JZX_US(10))), JZX_OK);
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+    }
+}
+
+/* A deadline keeps a fiber that may move on its worker; after it the place of its spawn holds. */
+JZX_TEST(a_migratable_fiber_that_is_bound_to_a_worker_stays_there_after_a_deadline) {
+    jzx_loop *loop = open_loop();
+    for (uint32_t i = 0; i < 8; i++)
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = sleep_in_place, .migratable = true,
+                                            .place = JZX_PLACE_WORKER(1)));
+    run(loop);
+    assert_int_equal(jzx_test_runs(), 80);
+    fixture_destroy(loop);
+}
