@@ -69,6 +69,32 @@ jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t 
     return fiber->result;
 }
 
+/* The wait is over before it was suspended. False if it is not, or others are to run first. */
+static bool was_there(struct jzx__fiber *fiber) {
+    if (jzx__waiter_cause(&fiber->waiter) == 0 || !jzx__fiber_is_free(fiber) ||
+        fiber->worker->budget.left <= 1)
+        return false;
+    fiber->worker->budget.left--;
+    fiber->waits = false;
+    fiber->cause = jzx__waiter_end(&fiber->waiter);
+    return true;
+}
+
+uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *event,
+                          uint64_t deadline_ns) {
+    do {
+        jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "event"});
+        fiber->waits = true;
+        jzx__waiter_join(&fiber->waiter, event->links, event->count,
+                         fiber->is_lost ? NULL : fiber->worker);
+        if (was_there(fiber))
+            continue;
+        fiber->event = event;
+        (void)jzx__fiber_wait(fiber, JZX__WISH_EVENT, deadline_ns);
+    } while (jzx__cause_kind(fiber->cause) == JZX__CAUSE_AGAIN);
+    return fiber->cause;
+}
+
 /* Leaves the stack for ever; turn says whether by jzx_exit. */
 static _Noreturn void depart(struct jzx__fiber *fiber) {
     fiber->wish = JZX__WISH_END;
@@ -139,6 +165,8 @@ static struct jzx__fiber *create(struct jzx__worker *me, struct jzx__actor *acto
 /* ---- its wish, on the thread's stack ---- */
 
 static jzx_wait_kind wait_kind(const struct jzx__fiber *fiber) {
+    if (fiber->wish == JZX__WISH_EVENT)
+        return fiber->event->kind;
     static const jzx_wait_kind kinds[] = {
         [JZX__FILTER_NONE] = JZX_WAIT_TIME,   [JZX__FILTER_ANY] = JZX_WAIT_MESSAGE,
         [JZX__FILTER_TAG] = JZX_WAIT_TAG,     [JZX__FILTER_SENDER] = JZX_WAIT_SENDER,
@@ -152,7 +180,9 @@ static jzx_wait_kind wait_kind(const struct jzx__fiber *fiber) {
 static void show_wait(struct jzx__worker *me, const struct jzx__fiber *fiber) {
     struct jzx__cold *cold = jzx__actor_cold(fiber->turn.actor);
     jzx_wait_kind kind = wait_kind(fiber);
-    uint64_t object = kind == JZX_WAIT_TIME ? fiber->deadline_ns : fiber->filter->object;
+    uint64_t object = fiber->wish == JZX__WISH_EVENT  ? fiber->event->object
+                      : fiber->wish == JZX__WISH_TIME ? fiber->deadline_ns
+                                                      : fiber->filter->object;
     /* relaxed, all: a picture of the moment */
     jzx__atomic_store_relaxed(&cold->wait_object, object);
     jzx__atomic_store_relaxed(&cold->wait_since_ns, jzx__worker_last_tick(me));
@@ -168,32 +198,39 @@ static void hide_wait(const struct jzx__fiber *fiber) {
 /* What is to be done with the fiber. */
 enum next { GO, /* it is resumed */ IDLE, /* or idles, was requeued, or has ended */ AGAIN };
 
-static void arm(struct jzx__worker *me, struct jzx__fiber *fiber) {
-    if (fiber->armed || fiber->deadline_ns == JZX_NEVER)
-        return;
-    jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "time"});
-    jzx__timers_set_deadline(me, &fiber->waiter, fiber->deadline_ns);
-    enum jzx__arm_result result = jzx__waiter_arm(&fiber->waiter);
-    JZX_ASSERT(result == JZX__ARM_SUSPEND); /* only this worker's wheel claims it */
-    (void)result;
+/* The deadline goes onto the worker's wheel, and a claim wakes from now on. False if there is one
+ * already. */
+static bool arm(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    if (fiber->armed || (!fiber->waits && fiber->deadline_ns == JZX_NEVER))
+        return true;
+    if (!fiber->waits)
+        jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "time"});
+    fiber->waits = true;
     fiber->armed = true;
-    fiber->is_held = fiber->turn.actor->task.bound == JZX__FREE;
-    if (fiber->is_held)
-        fiber->turn.actor->task.bound = JZX__BOUND_WORKER; /* V5 */
+    if (fiber->deadline_ns != JZX_NEVER) {
+        jzx__timers_set_deadline(me, &fiber->waiter, fiber->deadline_ns);
+        fiber->is_held = fiber->turn.actor->task.bound == JZX__FREE;
+        if (fiber->is_held)
+            fiber->turn.actor->task.bound = JZX__BOUND_WORKER; /* V5 */
+    }
+    return jzx__waiter_arm(&fiber->waiter) == JZX__ARM_SUSPEND;
 }
 
-static void disarm(struct jzx__fiber *fiber) {
-    if (!fiber->armed)
+/* It waits no more: kind says why, unless a source was faster. */
+static void disarm(struct jzx__fiber *fiber, enum jzx__cause_kind kind) {
+    if (!fiber->waits)
         return;
-    (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_CANCELLED);
-    jzx__waiter_end(&fiber->waiter);
+    (void)jzx__waiter_withdraw(&fiber->waiter, kind);
+    fiber->cause = jzx__waiter_end(&fiber->waiter);
+    fiber->waits = false;
     fiber->armed = false;
     if (fiber->is_held)
         fiber->turn.actor->task.bound = JZX__FREE;
+    fiber->is_held = false;
 }
 
 static enum next fulfil(struct jzx__fiber *fiber, jzx_err result) {
-    disarm(fiber);
+    disarm(fiber, JZX__CAUSE_CANCELLED);
     hide_wait(fiber);
     fiber->wish = JZX__WISH_RUN;
     fiber->result = result;
@@ -218,7 +255,8 @@ static bool is_over(const struct jzx__fiber *fiber) {
 /* Nothing has come. */
 static enum next go_idle(struct jzx__worker *me, struct jzx__fiber *fiber) {
     struct jzx__task *task = &fiber->turn.actor->task;
-    arm(me, fiber);
+    if (!arm(me, fiber))
+        return AGAIN;
     show_wait(me, fiber);
     uint64_t word = jzx__task_inbox(task);
     return jzx__inbox_list(word) == NULL && jzx__task_go_idle(task, word) ? IDLE : AGAIN;
@@ -289,6 +327,27 @@ static enum next look_at_time(struct jzx__worker *me, struct jzx__fiber *fiber) 
     return has_waited ? GO : requeue(me, fiber);
 }
 
+/* A source has claimed the wait, or nothing will any more: the party itself does, then. */
+static enum next look_at_event(struct jzx__worker *me, struct jzx__fiber *fiber) {
+    switch (jzx__fiber_judge(me, fiber)) {
+    case JZX__SCAN_ENDED: return IDLE;
+    case JZX__SCAN_STOP: return AGAIN;
+    default: break;
+    }
+    if (jzx__waiter_cause(&fiber->waiter) == 0) {
+        if (!fiber->armed && is_over(fiber))
+            (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_TIMEOUT);
+        else if (fiber->turn.actor->task.care & JZX__CARE_DRAIN)
+            (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_CANCELLED);
+        else
+            return go_idle(me, fiber);
+    }
+    if (me->budget.left <= 1)
+        return requeue(me, fiber); /* the wait stays claimed: what it brought can be given back */
+    me->budget.left--;
+    return fulfil(fiber, JZX_OK);
+}
+
 static enum next end(struct jzx__worker *me, struct jzx__fiber *fiber) {
     jzx__fiber_drop_current(me, fiber);
     if (fiber->turn.exits)
@@ -304,6 +363,7 @@ static enum next look_at_wish(struct jzx__worker *me, struct jzx__fiber *fiber) 
     case JZX__WISH_TURN: fulfil(fiber, JZX_OK); return requeue(me, fiber);
     case JZX__WISH_MESSAGE: return look_for_message(me, fiber);
     case JZX__WISH_TIME: return look_at_time(me, fiber);
+    case JZX__WISH_EVENT: return look_at_event(me, fiber);
     case JZX__WISH_END: return end(me, fiber);
     }
     JZX_ASSERT(!"a wish");
@@ -438,10 +498,21 @@ const struct jzx__kind_ops jzx__kind_fiber = {
 
 /* ---- the part ---- */
 
+/* Nobody will take what a source has handed over. Its links are on the stack, which is there
+ * still. */
+static void give_back(struct jzx__worker *me, const struct jzx__fiber *fiber) {
+    struct jzx__wait_link *link = &fiber->event->links[jzx__cause_index(fiber->cause)];
+    if (link->source->ops->give_back != NULL)
+        link->source->ops->give_back(link->source, link, me);
+}
+
 /* The actor ends, on the thread's stack: it waits no more. */
 static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
-    disarm(fiber);
+    bool has_sources = fiber->waits && fiber->wish == JZX__WISH_EVENT;
+    disarm(fiber, JZX__CAUSE_KILLED);
+    if (has_sources && jzx__cause_kind(fiber->cause) == JZX__CAUSE_ITEM)
+        give_back(me, fiber);
     take_from_aside(me, fiber);
     jzx__fiber_drop_current(me, fiber);
     if (fiber->turn.answer != NULL)

@@ -15,8 +15,10 @@
  *       actor. A fiber whose thread has lost its worker hands it over by jzx__turn_lose.
  *   V4  a fiber that has begun runs on the home thread of its worker only (C4 of crew.h), unless it
  *       is migratable. A substitute sets it aside; the home thread makes it ready again.
- *   V5  its waiter has begun only while it is `armed`. That is set and ended by the owner; while it
- *       is, the actor does not leave the worker, whose wheel has the deadline (waiter/A7).
+ *   V5  its waiter waits (waiter.h: begin to end) only while `waits`: for an event from the call
+ *       on, which joins the sources; for a time alone from when the owner arms it. The owner arms
+ *       and ends it. While it has a deadline on a wheel, the actor does not leave that worker
+ *       (waiter/A7).
  *   V6  up to `passed` no node of the private list matches what was asked for last ({passed_kind,
  *       passed_value}); up to `judged` none is of a lane that may end the actor. Both are nodes of
  *       that list, or NULL: its beginning, and passed is not behind judged. Who else takes out a
@@ -40,6 +42,7 @@ enum jzx__wish {
     JZX__WISH_TURN,    /* to go on when others had their turn */
     JZX__WISH_MESSAGE, /* one that its filter takes, or its deadline */
     JZX__WISH_TIME,    /* its deadline */
+    JZX__WISH_EVENT,   /* what one of its sources has, or its deadline */
     JZX__WISH_END      /* its function has returned */
 };
 
@@ -63,6 +66,14 @@ struct jzx__filter {
     void *arg;
 };
 
+/* What is waited for at sources, in the frame of the call. Link i has the index i. */
+struct jzx__event {
+    jzx_wait_kind kind; /* for dumps, as the next */
+    uint64_t object;
+    struct jzx__wait_link *links;
+    uint32_t count;
+};
+
 /* A result of jzx__fiber_wait: there are messages that the fiber itself has to look at. */
 #define JZX__FIBER_LOOK ((jzx_err)1)
 
@@ -72,18 +83,21 @@ struct jzx__fiber {
     void *thread_point;               /* where its thread does, while it runs */
     struct jzx__worker *worker;       /* that runs it */
     const struct jzx__filter *filter; /* of the wish for a message, in the frame of the call */
+    const struct jzx__event *event;   /* of the wish for one, as well */
     struct jzx__node *judged;         /* V6, as what follows */
     struct jzx__node *passed;
     enum jzx__filter_kind passed_kind; /* which passed is for */
     uint64_t passed_value;
     uint32_t changes;           /* how often the cursors were forgotten */
     jzx_err result;             /* of the wish */
+    uint32_t cause;             /* of the end of its waiter's last wait */
     struct jzx__message *found; /* by the wish */
     struct jzx__message *kept;  /* turn.current, while the turn is taken back */
     uint64_t deadline_ns;       /* of the wish */
     uint8_t wish;               /* enum jzx__wish */
-    bool armed;                 /* V5 */
-    bool is_lost;               /* it was suspended without its worker */
+    bool waits;                 /* V5, as the next */
+    bool armed;
+    bool is_lost;    /* it was suspended without its worker */
     bool has_looked; /* the fiber itself has found nothing, just before it was suspended */
     bool is_held;    /* its actor is free to move, but for that (V5) */
     bool is_migratable;
@@ -133,6 +147,12 @@ bool jzx__fiber_is_free(struct jzx__fiber *fiber);
 /* Suspends it until its wish is fulfilled, and returns the result of that. Inside, before and
  * after. */
 jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns);
+
+/* Waits at the sources of the event until one has something, the deadline passes, or the actor
+ * drains (JZX__CAUSE_CANCELLED); the cause. What is there already is taken without a switch.
+ * Inside, before and after. */
+uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *event,
+                          uint64_t deadline_ns);
 
 /* Closes the bracket. */
 void jzx__fiber_leave(const struct jzx__fiber *fiber);

@@ -70,6 +70,8 @@
 #include "base/lock.h"
 #include "time/wheel.h"
 
+#include "jzx/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -112,6 +114,16 @@ static inline enum jzx__cause_kind jzx__cause_kind(uint32_t cause) {
 
 static inline uint32_t jzx__cause_index(uint32_t cause) {
     return cause & 0xFFFFu;
+}
+
+/* What a call that has waited returns for it. */
+static inline jzx_err jzx__cause_err(uint32_t cause) {
+    switch (jzx__cause_kind(cause)) {
+    case JZX__CAUSE_ITEM: return JZX_OK;
+    case JZX__CAUSE_CLOSED: return JZX_ERR_CLOSED;
+    case JZX__CAUSE_TIMEOUT: return JZX_ERR_TIMEOUT;
+    default: return JZX_ERR_CANCELLED;
+    }
 }
 
 static inline uint64_t jzx__wait_word(uint32_t epoch, uint32_t cause, enum jzx__wait_phase phase) {
@@ -193,6 +205,10 @@ struct jzx__source_ops {
      * slot. The party to wake for it, because there is room now, goes into *wake. False if it is
      * gone after all, with a partner whose wait is over: that makes it AGAIN. */
     bool (*take)(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__wake *wake);
+    /* The party was killed after a claim with ITEM, and the wait has ended: takes back what is in
+     * the slot. Without the lock. NULL if there is nothing to take back. */
+    void (*give_back)(struct jzx__source *source, struct jzx__wait_link *link,
+                      struct jzx__worker *me);
 };
 
 /* Where parties wait for one kind of thing: part of a channel, a mutex, a future. The lock is the
