@@ -26,7 +26,9 @@
     X(JZX_ERR_TIMEOUT, -16, "the deadline has passed")                                             \
     X(JZX_ERR_WOULD_SUSPEND, -17, "only a fiber can wait here")                                    \
     X(JZX_ERR_CANCELLED, -18, "cancelled")                                                         \
-    X(JZX_ERR_CLOSED, -19, "closed")
+    X(JZX_ERR_CLOSED, -19, "closed")                                                               \
+    X(JZX_ERR_BROKEN_PROMISE, -20, "the promise was dropped")                                      \
+    X(JZX_ERR_INVALID_STATE, -21, "it was not started")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -12,6 +12,7 @@
 #include "jzx/error.h"
 #include "jzx/exit.h"
 #include "jzx/fiber.h"
+#include "jzx/future.h"
 #include "jzx/group.h"
 #include "jzx/heap.h"
 #include "jzx/id.h"

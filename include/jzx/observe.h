@@ -27,9 +27,11 @@ typedef enum jzx_event_kind {
                                  * or the system has held its thread up */
     JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns: one for each STALL */
     JZX_EVENT_STOP_LATE = 12,   /* alive at the deadline of jzx_loop_stop; detail says why */
-    JZX_EVENT_DRAIN_CUT = 13    /* an actor that was working off its queue, or was alive at that
+    JZX_EVENT_DRAIN_CUT = 13,   /* an actor that was working off its queue, or was alive at that
                                  * deadline, ends with count messages in it: each of them is also a
                                  * dead letter, unless keep_mailbox keeps it */
+    JZX_EVENT_UNHANDLED_REJECTION = 14 /* a future was rejected, and its last handle was released
+                                        * before anybody has read it; detail says how */
 } jzx_event_kind;
 
 /* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
@@ -53,7 +55,8 @@ typedef struct jzx_event {
     size_t stack_count;     /* of them */
     const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: the
                              * text of jzx_exit_notice, or ""; ACTOR_RESTART: that of the last
-                             * failure, or ""; ESCALATE: why it gives up. NULL otherwise */
+                             * failure, or ""; ESCALATE: why it gives up;
+                             * UNHANDLED_REJECTION: its error and text. NULL otherwise */
     uint64_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
                           * most 16,777,215, and jzx_stats counts what is beyond. DRAIN_CUT: those
                           * that were left */

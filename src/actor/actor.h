@@ -70,6 +70,7 @@ enum jzx__part {
     JZX__PART_SUPER,
     JZX__PART_POOL,
     JZX__PART_FIBER, /* struct jzx__fiber */
+    JZX__PART_FUTURE,
     JZX__PART_COUNT
 };
 

@@ -124,6 +124,7 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
         [JZX_WAIT_ROOM] = "room at",
         [JZX_WAIT_MATCH] = "a match",
         [JZX_WAIT_TIME] = "time",
+        [JZX_WAIT_FUTURE] = "a future",
     };
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "something unknown";
 }

@@ -15,12 +15,18 @@ struct jzx__slab_chunk {
     struct jzx__slab_chunk *next;
 };
 
-void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator) {
+void jzx__depot_init_records(struct jzx__depot *depot, const jzx_allocator *allocator,
+                             uint32_t record_size) {
     jzx__lock_init(&depot->lock);
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
         depot->classes[i] = (struct jzx__depot_class){.full_batches = NULL};
     depot->chunks = NULL;
     depot->allocator = allocator;
+    depot->record_size = record_size;
+}
+
+void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator) {
+    jzx__depot_init_records(depot, allocator, JZX__RECORD_SIZE);
 }
 
 void jzx__depot_deinit(struct jzx__depot *depot) {
@@ -59,7 +65,8 @@ struct batch {
 /* A batch of new blocks, in ascending order of addresses; empty without memory. */
 static struct batch carve(struct jzx__depot *depot, uint32_t class_index) {
     struct jzx__depot_class *class = &depot->classes[class_index];
-    size_t size = jzx__slab_class_size(class_index);
+    size_t size =
+        class_index == JZX__SLAB_RECORD ? depot->record_size : jzx__slab_class_size(class_index);
     struct batch batch = {NULL, 0};
     if ((size_t)(class->carve_end - class->carve_next) < size && !add_chunk(depot, class))
         return batch;

@@ -68,6 +68,7 @@ struct jzx__depot {
     struct jzx__depot_class classes[JZX__SLAB_CLASS_COUNT + 1];
     struct jzx__slab_chunk *chunks;
     const jzx_allocator *allocator;
+    uint32_t record_size; /* of the blocks of JZX__SLAB_RECORD */
 };
 
 /* One worker's magazines. */
@@ -77,6 +78,10 @@ struct jzx__slab {
 };
 
 void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator);
+
+/* The same with records of another size: at least sizeof(struct jzx__block), a multiple of 16. */
+void jzx__depot_init_records(struct jzx__depot *depot, const jzx_allocator *allocator,
+                             uint32_t record_size);
 void jzx__depot_deinit(struct jzx__depot *depot);
 void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot);
 
@@ -89,6 +94,7 @@ static inline uint32_t jzx__slab_class(size_t size) {
     return 64u - 6u - (uint32_t)__builtin_clzll((unsigned long long)size - 1);
 }
 
+/* Of a depot that was made by jzx__depot_init. */
 static inline size_t jzx__slab_class_size(uint32_t class_index) {
     return class_index == JZX__SLAB_RECORD ? JZX__RECORD_SIZE
                                            : (size_t)JZX__BLOCK_SIZE_MIN << class_index;

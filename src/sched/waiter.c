@@ -199,14 +199,20 @@ void jzx__waiter_init_thread(struct jzx__waiter *waiter) {
     jzx__waiter_init(waiter, wake_thread, futex_of(waiter));
 }
 
+static const uint32_t armed_half = (uint32_t)JZX__WAIT_ARMED; /* cause 0 */
+
+void jzx__waiter_doze(struct jzx__waiter *waiter, uint64_t timeout_ns) {
+    (void)jzx__futex_wait(futex_of(waiter), armed_half, timeout_ns);
+}
+
 /* False if the time is over. */
 static bool sleep_while_armed(struct jzx__waiter *waiter, const struct jzx__clock *clock,
                               uint64_t deadline_ns) {
-    const uint32_t armed = (uint32_t)jzx__wait_word(0, 0, JZX__WAIT_ARMED);
     if (deadline_ns == JZX_NEVER)
-        return jzx__futex_wait(futex_of(waiter), armed, 0);
+        return jzx__futex_wait(futex_of(waiter), armed_half, 0);
     uint64_t now_ns = jzx__clock_now(clock);
-    return now_ns < deadline_ns && jzx__futex_wait(futex_of(waiter), armed, deadline_ns - now_ns);
+    return now_ns < deadline_ns &&
+           jzx__futex_wait(futex_of(waiter), armed_half, deadline_ns - now_ns);
 }
 
 void jzx__waiter_block(struct jzx__waiter *waiter, const struct jzx__clock *clock,

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+/* Promises and futures, and those who wait for them. */
+#include "future/future.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "fiber/fiber.h"
+
+#include "jzx/observe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct jzx_future *future_of(jzx_promise *promise) {
+    return (struct jzx_future *)(void *)promise;
+}
+
+/* ---- the source: what is settled is there for all ---- */
+
+static struct jzx_future *future_of_source(struct jzx__source *source) {
+    return JZX_CONTAINER_OF(source, struct jzx_future, source);
+}
+
+static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {
+    (void)link;
+    return jzx__future_is_settled(future_of_source(source)) ? JZX__CAUSE_ITEM : JZX__CAUSE_NONE;
+}
+
+/* Who has waited reads the future itself. */
+static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__wake *wake) {
+    (void)source, (void)link, (void)wake;
+    return true;
+}
+
+static const struct jzx__source_ops source_ops = {.look = look, .take = take};
+
+/* ---- making one ---- */
+
+static size_t value_room(size_t value_size) {
+    const size_t least = sizeof((struct jzx_future *)0)->value;
+    const size_t unit = _Alignof(struct jzx_future);
+    return value_size <= least ? least : (value_size + unit - 1) / unit * unit;
+}
+
+static size_t block_size(size_t value_size, const struct jzx__future_ops *ops) {
+    return offsetof(struct jzx_future, value) + value_room(value_size) +
+           (ops == NULL ? 0 : ops->extra);
+}
+
+void *jzx__future_extra(struct jzx_future *future) {
+    return future->value.bytes + value_room(future->value_size);
+}
+
+struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx__worker *me,
+                                      size_t value_size, const struct jzx__future_ops *ops) {
+    uint8_t class_index;
+    struct jzx_future *future =
+        jzx__future_alloc(home, me, block_size(value_size, ops), &class_index);
+    if (future == NULL)
+        return NULL;
+    memset(future, 0, sizeof *future);
+    jzx__source_init(&future->source, jzx__future_lock(home, future), &source_ops);
+    future->home = home;
+    future->ops = ops;
+    future->class_index = class_index;
+    future->value_size = (uint32_t)value_size;
+    /* relaxed, both: nobody else has it yet */
+    jzx__atomic_store_relaxed(&future->holders, JZX__HOLDER_PROMISE | 1u);
+    jzx__atomic_store_relaxed(&future->state, (uint8_t)JZX_FUTURE_RUNNING);
+    return future;
+}
+
+/* ---- settling ---- */
+
+/* The row of thens that the outermost settling of this thread runs (F4). */
+struct row {
+    struct jzx__then *first;
+    struct jzx__then **last;
+};
+
+static _Thread_local struct row *row_of_thread;
+
+static void run_row(struct row *row, struct jzx__worker *me) {
+    while (row->first != NULL) {
+        struct jzx__then *then = row->first;
+        row->first = then->next;
+        if (row->first == NULL)
+            row->last = &row->first;
+        then->run(then, then->future, me);
+    }
+}
+
+/* Oldest first. */
+static struct jzx__then *reverse(struct jzx__then *thens) {
+    struct jzx__then *oldest = NULL;
+    while (thens != NULL) {
+        struct jzx__then *then = thens;
+        thens = then->next;
+        then->next = oldest;
+        oldest = then;
+    }
+    return oldest;
+}
+
+static void run_thens(struct jzx__then *thens, struct jzx__worker *me) {
+    struct row row = {.last = &row.first};
+    struct row *outer = row_of_thread;
+    if (thens == NULL)
+        return;
+    struct row *mine = outer != NULL ? outer : &row;
+    *mine->last = reverse(thens);
+    while (*mine->last != NULL)
+        mine->last = &(*mine->last)->next;
+    if (outer != NULL)
+        return;
+    row_of_thread = &row;
+    run_row(&row, me);
+    row_of_thread = NULL;
+}
+
+/* The state from here on is that; value and error were written. Under the lock; takes the thens. */
+static struct jzx__then *set_state(struct jzx_future *future, jzx_future_status state) {
+    struct jzx__then *thens = future->thens;
+    for (struct jzx__then *then = thens; then != NULL; then = then->next)
+        then->place = NULL;
+    future->thens = NULL;
+    /* release: pairs with jzx__future_state */
+    jzx__atomic_store_release(&future->state, (uint8_t)state);
+    return thens;
+}
+
+/* After the lock is released. */
+static void wake(struct jzx_future *future, struct jzx__worker *me, struct jzx__then *thens) {
+    jzx__source_wake_all(&future->source, JZX__CAUSE_ITEM, me);
+    run_thens(thens, me);
+}
+
+struct outcome {
+    jzx_err err;       /* JZX_OK: the value */
+    const void *value; /* or NULL */
+    bool is_moved;
+    jzx_drop_fn drop;
+    char *text; /* of the allocator, or NULL */
+};
+
+static void write_outcome(struct jzx_future *future, const struct outcome *outcome) {
+    future->err = outcome->err;
+    if (outcome->err != JZX_OK) {
+        future->flags = outcome->text != NULL ? JZX__FUTURE_TEXT : 0;
+        future->value.text = outcome->text;
+    } else if (outcome->is_moved) {
+        future->flags = JZX__FUTURE_MOVED;
+        /* relaxed: published with the state */
+        jzx__atomic_store_relaxed(&future->value.moved.object, (void *)(uintptr_t)outcome->value);
+        future->value.moved.drop = outcome->drop;
+    } else if (outcome->value != NULL) {
+        memcpy(future->value.bytes, outcome->value, future->value_size);
+    } else {
+        memset(future->value.bytes, 0, future->value_size);
+    }
+}
+
+/* False if it was settled before. Inside. */
+static bool settle(struct jzx_future *future, struct jzx__worker *me,
+                   const struct outcome *outcome) {
+    jzx__lock_acquire(future->source.lock);
+    bool is_first = !jzx__future_is_settled(future);
+    struct jzx__then *thens = NULL;
+    if (is_first) {
+        write_outcome(future, outcome);
+        thens =
+            set_state(future, outcome->err == JZX_OK ? JZX_FUTURE_RESOLVED : JZX_FUTURE_REJECTED);
+    }
+    jzx__lock_release(future->source.lock);
+    if (is_first)
+        wake(future, me, thens);
+    return is_first;
+}
+
+/* A copy of the text, cut; NULL if there is none, or no memory. */
+static char *copy_text(const struct jzx__future_home *home, const char *text) {
+    if (text == NULL || text[0] == '\0')
+        return NULL;
+    char *copy = jzx__alloc(&home->allocator, JZX_FUTURE_TEXT_MAX + 1);
+    if (copy != NULL)
+        snprintf(copy, JZX_FUTURE_TEXT_MAX + 1, "%s", text);
+    return copy;
+}
+
+static void free_text(const struct jzx__future_home *home, char *text) {
+    if (text != NULL)
+        jzx__free(&home->allocator, text, JZX_FUTURE_TEXT_MAX + 1);
+}
+
+jzx_err jzx__future_resolve(struct jzx_future *future, struct jzx__worker *me, const void *value) {
+    const struct outcome outcome = {.value = value};
+    return settle(future, me, &outcome) ? JZX_OK : JZX_ERR_CANCELLED;
+}
+
+jzx_err jzx__future_reject(struct jzx_future *future, struct jzx__worker *me, jzx_err err,
+                           const char *text) {
+    const struct outcome outcome = {.err = err, .text = copy_text(future->home, text)};
+    if (settle(future, me, &outcome))
+        return JZX_OK;
+    free_text(future->home, outcome.text);
+    return JZX_ERR_CANCELLED;
+}
+
+static void mark_seen(struct jzx_future *future) {
+    /* relaxed: who frees it has taken holders to 0 after that */
+    jzx__atomic_store_relaxed(&future->seen, (uint8_t)1);
+}
+
+static const char *text_of(const struct jzx_future *future) {
+    return future->flags & JZX__FUTURE_TEXT ? future->value.text : "";
+}
+
+jzx_err jzx__future_copy(struct jzx_future *future, struct jzx__worker *me,
+                         struct jzx_future *from) {
+    JZX_ASSERT(jzx__future_is_settled(from));
+    if (from->err != JZX_OK) {
+        mark_seen(from);
+        return jzx__future_reject(future, me, from->err, text_of(from));
+    }
+    JZX_ASSERT(from->value_size == future->value_size);
+    return jzx__future_resolve(future, me, from->value.bytes);
+}
+
+/* ---- handles ---- */
+
+/* Nobody has read its error. Inside. */
+static void report(struct jzx_future *future, const struct jzx__future_visit *visit) {
+    char detail[JZX_FUTURE_TEXT_MAX + 64];
+    snprintf(detail, sizeof detail, "%s%s%s", jzx_err_name((jzx_err)future->err),
+             future->flags & JZX__FUTURE_TEXT ? ": " : "", text_of(future));
+    if (visit->me != NULL) {
+        jzx_event event = {.kind = JZX_EVENT_UNHANDLED_REJECTION, .detail = detail};
+        jzx__loop_emit(future->home->loop, &event);
+    } else if (visit->is_open) {
+        jzx__log(&future->home->loop->sched.log, JZX_LOG_WARN, "a rejection that nobody read: %s",
+                 detail);
+    }
+}
+
+/* What it has come to is destroyed; nobody else has it. Inside. */
+static void release_outcome(struct jzx_future *future, const struct jzx__future_visit *visit) {
+    jzx_future_status state = jzx__future_state(future);
+    /* relaxed: the last one has seen all that the others did, by the count */
+    bool seen = jzx__atomic_load_relaxed(&future->seen) != 0;
+    if (state == JZX_FUTURE_REJECTED && !seen && future->err != JZX_ERR_CANCELLED)
+        report(future, visit);
+    if (state == JZX_FUTURE_REJECTED && (future->flags & JZX__FUTURE_TEXT))
+        free_text(future->home, future->value.text);
+    if (state == JZX_FUTURE_RESOLVED && (future->flags & JZX__FUTURE_MOVED)) {
+        /* relaxed: as above */
+        void *object = jzx__atomic_load_relaxed(&future->value.moved.object);
+        if (object != NULL && future->value.moved.drop != NULL)
+            future->value.moved.drop(object);
+    }
+}
+
+static void cancel_work(struct jzx_future *future, struct jzx__worker *me) {
+    if (future->ops != NULL && future->ops->cancel != NULL && !jzx__future_is_settled(future))
+        future->ops->cancel(future, me);
+}
+
+/* Gives up holders; true if nobody has it any more. If the last handle goes while the promise is
+ * there, what works on it is cancelled before: nobody makes another handle meanwhile. */
+static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t holders,
+                  bool cancels) {
+    /* relaxed: a first guess for the exchange below */
+    uint32_t before = jzx__atomic_load_relaxed(&future->holders);
+    do {
+        JZX_ASSERT((before & holders) == holders || holders < before); /* F2 */
+        if (cancels && holders == 1 && before == (JZX__HOLDER_PROMISE | 1u))
+            cancel_work(future, me);
+        /* acq_rel: pairs with itself: what each holder did is over for who frees it */
+    } while (!jzx__atomic_cas_acq_rel(&future->holders, &before, before - holders));
+    return before == holders;
+}
+
+static void let_go(struct jzx_future *future, uint32_t holders, bool cancels) {
+    struct jzx__future_home *home = future->home;
+    struct jzx__future_visit visit;
+    (void)jzx__future_visit(home, &visit);
+    bool is_last = leave(future, visit.me, holders, cancels);
+    size_t size = 0;
+    uint8_t class_index = 0;
+    if (is_last) {
+        release_outcome(future, &visit);
+        if (future->ops != NULL && future->ops->release != NULL)
+            future->ops->release(future, visit.me);
+        size = block_size(future->value_size, future->ops);
+        class_index = future->class_index;
+        jzx__source_deinit(&future->source);
+        if (visit.me != NULL)
+            jzx__future_free(home, visit.me, future, size, class_index);
+    }
+    bool frees = is_last && visit.me == NULL;
+    jzx__future_visit_end(home, &visit);
+    if (frees)
+        jzx__future_free(home, NULL, future, size, class_index);
+}
+
+void jzx__future_let_go(struct jzx_future *future, uint32_t holders) {
+    let_go(future, holders, true);
+}
+
+jzx_future *jzx_future_ref(jzx_future *future) {
+    if (future != NULL) /* relaxed: the caller's own handle keeps it */
+        jzx__atomic_add_relaxed(&future->holders, 1u);
+    return future;
+}
+
+void jzx_future_release(jzx_future *future) {
+    if (future != NULL)
+        let_go(future, 1, true);
+}
+
+void jzx_future_detach(jzx_future *future) {
+    if (future != NULL)
+        let_go(future, 1, false);
+}
+
+void jzx_future_cancel(jzx_future *future) {
+    struct jzx__future_visit visit;
+    if (future == NULL)
+        return;
+    struct jzx__future_home *home = future->home;
+    if (jzx__future_visit(home, &visit)) {
+        if (future->ops != NULL && future->ops->cancel != NULL)
+            cancel_work(future, visit.me);
+        else
+            (void)jzx__future_reject(future, visit.me, JZX_ERR_CANCELLED, NULL);
+    }
+    jzx__future_visit_end(home, &visit);
+}
+
+/* ---- promises ---- */
+
+jzx_err jzx_promise_create(jzx_loop *loop, size_t value_size, jzx_promise **promise,
+                           jzx_future **future) {
+    struct jzx__visit visit;
+    if (loop == NULL || promise == NULL || future == NULL || value_size > JZX_FUTURE_VALUE_MAX)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    struct jzx_future *made = jzx__future_create(jzx__future_home_of(loop), me, value_size, NULL);
+    jzx__visit_end(&visit);
+    if (made == NULL)
+        return JZX_ERR_NO_MEMORY;
+    *promise = (jzx_promise *)(void *)made;
+    *future = made;
+    return JZX_OK;
+}
+
+static void drop_moved(const struct outcome *outcome) {
+    if (outcome->drop != NULL && outcome->value != NULL)
+        outcome->drop((void *)(uintptr_t)outcome->value);
+}
+
+/* Settles it, and gives the promise up. */
+static jzx_err fulfil(struct jzx_future *future, const struct outcome *outcome) {
+    struct jzx__future_home *home = future->home;
+    struct jzx__future_visit visit;
+    jzx_err err = JZX_ERR_LOOP_CLOSED;
+    if (jzx__future_visit(home, &visit))
+        err = settle(future, visit.me, outcome) ? JZX_OK : JZX_ERR_CANCELLED;
+    jzx__future_visit_end(home, &visit);
+    if (err != JZX_OK) {
+        free_text(home, outcome->text);
+        drop_moved(outcome);
+    }
+    let_go(future, JZX__HOLDER_PROMISE, false);
+    return err;
+}
+
+jzx_err jzx_promise_resolve(jzx_promise *promise, const void *value) {
+    if (promise == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx_future *future = future_of(promise);
+    if (value == NULL && future->value_size != 0) {
+        const struct outcome wrong = {.err = JZX_ERR_INVALID_ARG};
+        (void)fulfil(future, &wrong);
+        return JZX_ERR_INVALID_ARG;
+    }
+    const struct outcome outcome = {.value = value};
+    return fulfil(future, &outcome);
+}
+
+jzx_err jzx_promise_resolve_moved(jzx_promise *promise, void *object, jzx_drop_fn drop) {
+    const struct outcome outcome = {.value = object, .is_moved = true, .drop = drop};
+    if (promise != NULL && future_of(promise)->value_size == sizeof(void *))
+        return fulfil(future_of(promise), &outcome);
+    drop_moved(&outcome);
+    if (promise != NULL)
+        (void)jzx_promise_reject(promise, JZX_ERR_INVALID_ARG, "not a promise for an object");
+    return JZX_ERR_INVALID_ARG;
+}
+
+jzx_err jzx_promise_reject(jzx_promise *promise, jzx_err err, const char *text) {
+    if (promise == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx_future *future = future_of(promise);
+    const struct outcome outcome = {.err = err == JZX_OK ? JZX_ERR_INVALID_ARG : err,
+                                    .text = copy_text(future->home, text)};
+    jzx_err done = fulfil(future, &outcome);
+    return err == JZX_OK ? JZX_ERR_INVALID_ARG : done;
+}
+
+void jzx_promise_drop(jzx_promise *promise) {
+    if (promise != NULL)
+        (void)jzx_promise_reject(promise, JZX_ERR_BROKEN_PROMISE, NULL);
+}
+
+bool jzx_promise_is_wanted(const jzx_promise *promise) {
+    const struct jzx_future *future = (const struct jzx_future *)(const void *)promise;
+    /* relaxed: a picture of the moment */
+    return future != NULL && !jzx__future_is_settled(future) &&
+           jzx__atomic_load_relaxed(&future->holders) != JZX__HOLDER_PROMISE;
+}
+
+/* A future whose promise is settled by the caller. */
+static jzx_err make(jzx_loop *loop, size_t value_size, jzx_promise **promise, jzx_future **future) {
+    return future == NULL ? JZX_ERR_INVALID_ARG
+                          : jzx_promise_create(loop, value_size, promise, future);
+}
+
+jzx_err jzx_future_resolved(jzx_loop *loop, const void *value, size_t value_size,
+                            jzx_future **future) {
+    jzx_promise *promise;
+    if (value == NULL && value_size != 0)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = make(loop, value_size, &promise, future);
+    if (err == JZX_OK)
+        (void)jzx_promise_resolve(promise, value);
+    return err;
+}
+
+jzx_err jzx_future_rejected(jzx_loop *loop, jzx_err why, const char *text, jzx_future **future) {
+    jzx_promise *promise;
+    if (why == JZX_OK)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = make(loop, 0, &promise, future);
+    if (err == JZX_OK)
+        (void)jzx_promise_reject(promise, why, text);
+    return err;
+}
+
+/* ---- reading ---- */
+
+jzx_err jzx__future_read(struct jzx_future *future, void *value) {
+    JZX_ASSERT(jzx__future_is_settled(future));
+    if (future->err != JZX_OK) {
+        mark_seen(future);
+        return (jzx_err)future->err;
+    }
+    if (value != NULL && (future->flags & JZX__FUTURE_MOVED)) {
+        /* acquire: pairs with the release of its state; another may take it meanwhile */
+        void *object = jzx__atomic_load_acquire(&future->value.moved.object);
+        memcpy(value, &object, sizeof object);
+    } else if (value != NULL && future->value_size != 0) {
+        memcpy(value, future->value.bytes, future->value_size);
+    }
+    return JZX_OK;
+}
+
+jzx_err jzx_future_try(jzx_future *future, void *value) {
+    if (future == NULL)
+        return JZX_ERR_INVALID_ARG;
+    switch (jzx__future_state(future)) {
+    case JZX_FUTURE_PENDING: return JZX_ERR_INVALID_STATE;
+    case JZX_FUTURE_RUNNING: return JZX_ERR_TIMEOUT;
+    default: return jzx__future_read(future, value);
+    }
+}
+
+jzx_err jzx_await(jzx_context *ctx, jzx_future *future, uint64_t deadline_ns, void *value) {
+    jzx_err err;
+    if (future == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    if (fiber == NULL)
+        return err;
+    if (jzx__future_state(future) == JZX_FUTURE_PENDING) {
+        err = JZX_ERR_INVALID_STATE;
+    } else {
+        struct jzx__wait_link link = {.source = &future->source};
+        const struct jzx__event event = {JZX_WAIT_FUTURE, (uint64_t)(uintptr_t)future, &link, 1};
+        err = jzx__cause_err(jzx__fiber_await(fiber, &event, deadline_ns));
+        if (err == JZX_OK)
+            err = jzx__future_read(future, value);
+    }
+    jzx__fiber_leave(fiber);
+    return err;
+}
+
+/* Behind the gate. */
+static jzx_err block(jzx_future *future, uint64_t deadline_ns, void *value) {
+    struct jzx__wait_link link = {.source = &future->source};
+    uint32_t cause = jzx__future_block(future->home, &link, 1, deadline_ns);
+    switch (jzx__cause_kind(cause)) {
+    case JZX__CAUSE_ITEM: return jzx__future_read(future, value);
+    case JZX__CAUSE_CLOSED: return JZX_ERR_LOOP_CLOSED;
+    default: return jzx__cause_err(cause);
+    }
+}
+
+jzx_err jzx_future_wait(jzx_future *future, uint64_t deadline_ns, void *value) {
+    struct jzx__future_visit visit;
+    if (future == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (jzx__seat_exists(jzx__seat_of_thread))
+        return JZX_ERR_WOULD_SUSPEND;
+    jzx_err err = jzx_future_try(future, value);
+    if (err != JZX_ERR_TIMEOUT || jzx__future_is_settled(future) || deadline_ns == 0)
+        return err;
+    err = JZX_ERR_LOOP_CLOSED;
+    if (jzx__future_visit(future->home, &visit))
+        err = block(future, deadline_ns, value);
+    jzx__future_visit_end(future->home, &visit);
+    return err;
+}
+
+/* ---- what else it can tell ---- */
+
+jzx_future_status jzx_future_state(const jzx_future *future) {
+    return future == NULL ? JZX_FUTURE_PENDING : jzx__future_state(future);
+}
+
+bool jzx_future_is_ready(const jzx_future *future) {
+    return future != NULL && jzx__future_is_settled(future);
+}
+
+size_t jzx_future_value_size(const jzx_future *future) {
+    return future == NULL ? 0 : future->value_size;
+}
+
+jzx_err jzx_future_error(jzx_future *future, const char **text) {
+    if (text != NULL)
+        *text = "";
+    if (future == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (jzx__future_state(future) != JZX_FUTURE_REJECTED)
+        return JZX_OK;
+    mark_seen(future);
+    if (text != NULL)
+        *text = text_of(future);
+    return (jzx_err)future->err;
+}
+
+void *jzx_future_take(jzx_future *future) {
+    if (future == NULL || jzx__future_state(future) != JZX_FUTURE_RESOLVED ||
+        !(future->flags & JZX__FUTURE_MOVED))
+        return NULL;
+    /* acq_rel: pairs with itself: one gets it */
+    return jzx__atomic_exchange_acq_rel(&future->value.moved.object, NULL);
+}
+
+/* ---- thens ---- */
+
+bool jzx__future_on(struct jzx_future *future, struct jzx__then *then, jzx__then_fn *run) {
+    then->future = future;
+    then->run = run;
+    jzx__lock_acquire(future->source.lock);
+    bool waits = !jzx__future_is_settled(future);
+    if (waits) {
+        then->next = future->thens;
+        then->place = &future->thens;
+        if (then->next != NULL)
+            then->next->place = &then->next;
+        future->thens = then;
+    }
+    jzx__lock_release(future->source.lock);
+    return waits;
+}
+
+bool jzx__future_off(struct jzx__then *then) {
+    struct jzx__lock *lock = then->future->source.lock;
+    jzx__lock_acquire(lock);
+    bool waited = then->place != NULL;
+    if (waited) {
+        *then->place = then->next;
+        if (then->next != NULL)
+            then->next->place = then->place;
+        then->place = NULL;
+    }
+    jzx__lock_release(lock);
+    return waited;
+}
