@@ -6,6 +6,7 @@
 #include "jzx/actor.h"
 #include "jzx/api.h"
 #include "jzx/ask.h"
+#include "jzx/async.h"
 #include "jzx/clock.h"
 #include "jzx/config.h"
 #include "jzx/context.h"

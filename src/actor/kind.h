@@ -37,5 +37,6 @@ struct jzx__kind_ops {
 extern const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT];
 
 extern const struct jzx__kind_ops jzx__kind_fiber;
+extern const struct jzx__kind_ops jzx__kind_async;
 
 #endif

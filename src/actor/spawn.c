@@ -150,7 +150,7 @@ static inline jzx_actor_id open_slot(struct jzx__actor *slot, uintptr_t owner, u
     return id;
 }
 
-/* The mail of a predecessor is its own from here on. */
+/* The mail of a predecessor is its own from here on, and a kind that its options cannot name. */
 static void inherit(struct jzx__actor *slot, const struct jzx__bonds *bonds) {
     uint32_t generation = jzx_id_generation(jzx__actor_id(slot));
     struct jzx__node *mail = bonds == NULL ? NULL : bonds->mail;
@@ -159,6 +159,8 @@ static void inherit(struct jzx__actor *slot, const struct jzx__bonds *bonds) {
         /* release: pairs with the acquire in deliver_remote, as in fill_slot */
         jzx__atomic_store_release(&slot->task.on_full, policy);
     }
+    if (bonds != NULL && bonds->kind != JZX__KIND_BEHAVIOR)
+        slot->task.care |= JZX__CARE_KIND;
     while (mail != NULL) {
         struct jzx__node *node = mail;
         mail = node->next;
@@ -190,7 +192,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
     slot->task.care &= (uint16_t)~JZX__CARE_ANNOUNCE;
-    if (opts->init != NULL || mail != NULL || opts->fiber != NULL)
+    if (opts->init != NULL || mail != NULL || (slot->task.care & JZX__CARE_KIND))
         jzx__worker_ready(me, &slot->task);
     return id;
 }
@@ -251,6 +253,8 @@ static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, j
     cold->keeps_mail = bonds->keeps_mail;
     cold->is_child = bonds->is_child;
     cold->is_super = bonds->is_super;
+    if (bonds->kind != JZX__KIND_BEHAVIOR)
+        cold->kind = bonds->kind;
     cold->traps_exits = bonds->is_super; /* who links itself to it does not take the tree down */
     cold->stop_note = bonds->stop_note;
     cold->started_note = bonds->started_note;

@@ -37,14 +37,18 @@ static const struct jzx__source_ops source_ops = {.look = look, .take = take};
 /* ---- making one ---- */
 
 static size_t value_room(size_t value_size) {
+    const size_t start = offsetof(struct jzx_future, value);
     const size_t least = sizeof((struct jzx_future *)0)->value;
-    const size_t unit = _Alignof(struct jzx_future);
-    return value_size <= least ? least : (value_size + unit - 1) / unit * unit;
+    return (start + (value_size < least ? least : value_size) + 15) / 16 * 16 - start;
 }
 
-static size_t block_size(size_t value_size, const struct jzx__future_ops *ops) {
-    return offsetof(struct jzx_future, value) + value_room(value_size) +
-           (ops == NULL ? 0 : ops->extra);
+static size_t block_size(size_t value_size, size_t extra) {
+    return offsetof(struct jzx_future, value) + value_room(value_size) + extra;
+}
+
+static size_t size_of(struct jzx_future *future) {
+    bool has_extra = future->ops != NULL && future->ops->extra != NULL;
+    return block_size(future->value_size, has_extra ? future->ops->extra(future) : 0);
 }
 
 void *jzx__future_extra(struct jzx_future *future) {
@@ -52,10 +56,11 @@ void *jzx__future_extra(struct jzx_future *future) {
 }
 
 struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx__worker *me,
-                                      size_t value_size, const struct jzx__future_ops *ops) {
+                                      size_t value_size, size_t extra,
+                                      const struct jzx__future_ops *ops) {
     uint8_t class_index;
     struct jzx_future *future =
-        jzx__future_alloc(home, me, block_size(value_size, ops), &class_index);
+        jzx__future_alloc(home, me, block_size(value_size, extra), &class_index);
     if (future == NULL)
         return NULL;
     memset(future, 0, sizeof *future);
@@ -287,10 +292,10 @@ static void let_go(struct jzx_future *future, uint32_t holders, bool cancels) {
     size_t size = 0;
     uint8_t class_index = 0;
     if (is_last) {
+        size = size_of(future);
         release_outcome(future, &visit);
         if (future->ops != NULL && future->ops->release != NULL)
             future->ops->release(future, visit.me);
-        size = block_size(future->value_size, future->ops);
         class_index = future->class_index;
         jzx__source_deinit(&future->source);
         if (visit.me != NULL)
@@ -344,7 +349,8 @@ jzx_err jzx_promise_create(jzx_loop *loop, size_t value_size, jzx_promise **prom
     if (loop == NULL || promise == NULL || future == NULL || value_size > JZX_FUTURE_VALUE_MAX)
         return JZX_ERR_INVALID_ARG;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    struct jzx_future *made = jzx__future_create(jzx__future_home_of(loop), me, value_size, NULL);
+    struct jzx_future *made =
+        jzx__future_create(jzx__future_home_of(loop), me, value_size, 0, NULL);
     jzx__visit_end(&visit);
     if (made == NULL)
         return JZX_ERR_NO_MEMORY;

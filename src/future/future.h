@@ -34,7 +34,7 @@ struct jzx__then {
 
 /* A kind of future: what works on it. */
 struct jzx__future_ops {
-    size_t extra; /* bytes behind the value, for the kind: see jzx__future_extra */
+    size_t (*extra)(struct jzx_future *future); /* bytes behind the value, see jzx__future_extra */
     /* Nobody wants it any more, or its last handle goes. Any thread, inside the bracket, without a
      * lock; me may be NULL. The caller has a handle. */
     void (*cancel)(struct jzx_future *future, struct jzx__worker *me);
@@ -85,12 +85,13 @@ static inline bool jzx__future_is_settled(const struct jzx_future *future) {
     return jzx__future_state(future) >= JZX_FUTURE_RESOLVED;
 }
 
-/* RUNNING, with the promise's place and one handle taken; ops may be NULL. NULL without memory. In
- * a visit. */
+/* RUNNING, with the promise's place and one handle taken; ops may be NULL. There are extra bytes
+ * behind the value, not initialised. NULL without memory. In a visit. */
 struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx__worker *me,
-                                      size_t value_size, const struct jzx__future_ops *ops);
+                                      size_t value_size, size_t extra,
+                                      const struct jzx__future_ops *ops);
 
-/* What a kind of future keeps behind the value; not initialised. */
+/* What a kind of future keeps behind the value, at a multiple of 16. */
 void *jzx__future_extra(struct jzx_future *future);
 
 /* The promise's side, inside: settles it unless it was (then JZX_ERR_CANCELLED), and wakes. The

@@ -20,10 +20,11 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_WATCH] = &jzx__part_watch,         [JZX__PART_ASK] = &jzx__part_ask,
     [JZX__PART_DIRECTORY] = &jzx__part_directory, [JZX__PART_SUPER] = &jzx__part_super,
     [JZX__PART_POOL] = &jzx__part_pool,           [JZX__PART_FIBER] = &jzx__part_fiber,
-    [JZX__PART_FUTURE] = &jzx__part_future,
+    [JZX__PART_FUTURE] = &jzx__part_future,       [JZX__PART_ASYNC] = &jzx__part_async,
 };
 
 /* Kinds that are not here cannot be spawned yet. */
 const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT] = {
     [JZX__KIND_FIBER] = &jzx__kind_fiber,
+    [JZX__KIND_ASYNC] = &jzx__kind_async,
 };

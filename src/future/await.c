@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* What an async function awaits: futures, times, calls of other async functions. */
+#include "future/await.h"
+
+#include "future/async.h"
+
+static struct jzx__await *await_of(jzx_awaitable *what) {
+    return JZX_CONTAINER_OF(what, struct jzx__await, base);
+}
+
+/* The wait of the function begins, and with it this operation's. */
+static void begin(struct jzx__async *async, struct jzx__await *await) {
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__visit_begin(&visit);
+    JZX_ASSERT(!async->waits);
+    jzx__waiter_begin(&async->waiter, (struct jzx__wait_what){.kind = "async"});
+    async->waits = true;
+    async->cause = 0;
+    async->on = await;
+    async->deadline_ns = await->deadline_ns;
+    if (await->link.source != NULL)
+        jzx__waiter_join(&async->waiter, &await->link, 1, me);
+    jzx__visit_end(&visit);
+    await->begun = true;
+}
+
+/* PENDING: the wait has begun, or is not over yet. READY: err says how it ended. */
+static jzx_poll wait(struct jzx__await *await, jzx_context *ctx) {
+    struct jzx__async *async = jzx__async_of(ctx);
+    if (async == NULL || (!await->begun && async->waits)) {
+        await->base.err = JZX_ERR_WOULD_SUSPEND; /* somebody polls it who is no async function */
+        return JZX_READY;
+    }
+    if (!await->begun) {
+        begin(async, await);
+        return JZX_PENDING;
+    }
+    if (async->cause == 0)
+        return JZX_PENDING;
+    await->base.err = jzx__cause_err(async->cause);
+    async->cause = 0;
+    async->on = NULL;
+    return JZX_READY;
+}
+
+/* ---- time ---- */
+
+static jzx_poll poll_time(jzx_awaitable *what, jzx_context *ctx, void *out) {
+    (void)out;
+    jzx_poll poll = wait(await_of(what), ctx);
+    if (poll == JZX_READY && what->err == JZX_ERR_TIMEOUT)
+        what->err = JZX_OK;
+    return poll;
+}
+
+jzx_awaitable *jzx_op_sleep(jzx_await_op *op, uint64_t until_ns) {
+    struct jzx__await *await = (void *)op;
+    *await = (struct jzx__await){.base = {.poll = poll_time}, .deadline_ns = until_ns};
+    return &await->base;
+}
+
+/* ---- futures ---- */
+
+/* The text of a rejected one stays valid until the next one that is rejected. */
+static void keep_failed(jzx_context *ctx, struct jzx_future *future) {
+    struct jzx__async *async = jzx__async_of(ctx);
+    jzx_future_release(async == NULL ? future : async->failed);
+    if (async != NULL)
+        async->failed = future;
+}
+
+static jzx_poll finish(struct jzx__await *await, jzx_context *ctx) {
+    struct jzx_future *future = await->future;
+    await->future = NULL;
+    bool is_rejected = jzx_future_state(future) == JZX_FUTURE_REJECTED;
+    if (await->base.err != JZX_OK && is_rejected)
+        (void)jzx_future_error(future, &await->base.text);
+    if (await->owns && is_rejected)
+        keep_failed(ctx, future);
+    else if (await->owns)
+        jzx_future_release(future);
+    return JZX_READY;
+}
+
+static jzx_poll poll_future(jzx_awaitable *what, jzx_context *ctx, void *out) {
+    struct jzx__await *await = await_of(what);
+    jzx_future_status state = jzx_future_state(await->future);
+    if (await->future == NULL) {
+        what->err = JZX_ERR_INVALID_ARG;
+        return JZX_READY;
+    }
+    if (!await->begun && state == JZX_FUTURE_PENDING) {
+        what->err = JZX_ERR_INVALID_STATE;
+        return finish(await, ctx);
+    }
+    if (await->begun || state == JZX_FUTURE_RUNNING) {
+        if (wait(await, ctx) == JZX_PENDING)
+            return JZX_PENDING;
+        if (what->err != JZX_OK)
+            return finish(await, ctx);
+    }
+    what->err = jzx__future_read(await->future, out);
+    return finish(await, ctx);
+}
+
+static jzx_awaitable *op_future(jzx_await_op *op, jzx_future *future, uint64_t deadline_ns,
+                                bool owns) {
+    struct jzx__await *await = (void *)op;
+    *await = (struct jzx__await){
+        .base = {.poll = poll_future}, .future = future, .deadline_ns = deadline_ns, .owns = owns};
+    if (future != NULL)
+        await->link.source = &future->source;
+    return &await->base;
+}
+
+jzx_awaitable *jzx_op_await(jzx_await_op *op, jzx_future *future, uint64_t deadline_ns) {
+    return op_future(op, future, deadline_ns, false);
+}
+
+jzx_awaitable *jzx_op_consume(jzx_await_op *op, jzx_future *future, uint64_t deadline_ns) {
+    return op_future(op, future, deadline_ns, true);
+}
+
+void jzx__await_drop(struct jzx__await *await) {
+    if (await->owns)
+        jzx_future_release(await->future);
+    await->future = NULL;
+}
+
+/* ---- calls ---- */
+
+static jzx_poll poll_call(jzx_awaitable *what, jzx_context *ctx, void *out) {
+    jzx_async *async = JZX_CONTAINER_OF(what, jzx_async, base);
+    return async->type->step(ctx, async, async->state, out);
+}
+
+jzx_awaitable *jzx_async_call(jzx_async *async, const jzx_async_type *type, void *state) {
+    *async = (jzx_async){.base = {.poll = poll_call}, .type = type, .state = state};
+    return &async->base;
+}
+
+jzx_poll jzx_async_done(jzx_async *async, jzx_err err, const char *text) {
+    async->base.err = err;
+    async->base.text = text;
+    return JZX_READY;
+}
+
+void jzx_async_again(jzx_context *ctx) {
+    struct jzx__async *async = jzx__async_of(ctx);
+    if (async != NULL)
+        async->again = true;
+}
+
+void jzx_async_astray(jzx_context *ctx, const jzx_async *async) {
+    (void)ctx, (void)async;
+    jzx__wrong_use("an async function awaits inside a switch of its own");
+}
