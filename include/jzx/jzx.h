@@ -22,6 +22,7 @@
 #include "jzx/name.h"
 #include "jzx/observe.h"
 #include "jzx/pool.h"
+#include "jzx/scope.h"
 #include "jzx/supervisor.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"

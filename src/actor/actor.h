@@ -72,6 +72,7 @@ enum jzx__part {
     JZX__PART_FIBER, /* struct jzx__fiber */
     JZX__PART_FUTURE,
     JZX__PART_ASYNC, /* struct jzx__async */
+    JZX__PART_SCOPE, /* struct jzx__scope_part */
     JZX__PART_COUNT
 };
 

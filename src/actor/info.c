@@ -125,6 +125,7 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
         [JZX_WAIT_MATCH] = "a match",
         [JZX_WAIT_TIME] = "time",
         [JZX_WAIT_FUTURE] = "a future",
+        [JZX_WAIT_SCOPE] = "the members of a scope",
     };
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "something unknown";
 }

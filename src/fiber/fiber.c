@@ -62,7 +62,7 @@ bool jzx__fiber_is_free(struct jzx__fiber *fiber) {
 
 jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns) {
     fiber->wish = (uint8_t)wish;
-    fiber->deadline_ns = deadline_ns;
+    fiber->deadline_ns = deadline_ns < fiber->limit_ns ? deadline_ns : fiber->limit_ns;
     jzx__switch_before(&fiber->side, &fiber->thread_side);
     jzx__switch(&fiber->point, fiber->thread_point, NULL);
     jzx__switch_after(&fiber->side, &fiber->thread_side);
@@ -90,7 +90,10 @@ uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *eve
         if (was_there(fiber))
             continue;
         fiber->event = event;
+        uint64_t limit_ns = fiber->limit_ns;
+        fiber->limit_ns = event->is_firm ? JZX_NEVER : limit_ns;
         (void)jzx__fiber_wait(fiber, JZX__WISH_EVENT, deadline_ns);
+        fiber->limit_ns = limit_ns;
     } while (jzx__cause_kind(fiber->cause) == JZX__CAUSE_AGAIN);
     return fiber->cause;
 }
@@ -151,6 +154,7 @@ static struct jzx__fiber *create(struct jzx__worker *me, struct jzx__actor *acto
     memset(fiber, 0, sizeof *fiber);
     fiber->stack = stack;
     fiber->is_migratable = cold->is_migratable;
+    fiber->limit_ns = JZX_NEVER;
     fiber->turn.kind = &jzx__kind_fiber;
     fiber->turn.actor = actor;
     fiber->turn.ctx = (jzx_context){actor->task.arg, jzx__actor_id(actor), jzx__loop_of(me)};
@@ -337,7 +341,7 @@ static enum next look_at_event(struct jzx__worker *me, struct jzx__fiber *fiber)
     if (jzx__waiter_cause(&fiber->waiter) == 0) {
         if (!fiber->armed && is_over(fiber))
             (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_TIMEOUT);
-        else if (fiber->turn.actor->task.care & JZX__CARE_DRAIN)
+        else if ((fiber->turn.actor->task.care & JZX__CARE_DRAIN) && !fiber->event->is_firm)
             (void)jzx__waiter_withdraw(&fiber->waiter, JZX__CAUSE_CANCELLED);
         else
             return go_idle(me, fiber);
@@ -553,6 +557,8 @@ static jzx_err wait_plainly(jzx_context *ctx, enum jzx__wish wish, uint64_t unti
     if (fiber == NULL)
         return err;
     err = jzx__fiber_wait(fiber, wish, until_ns);
+    if (wish == JZX__WISH_TIME && until_ns > fiber->limit_ns)
+        err = JZX_ERR_TIMEOUT;
     jzx__fiber_leave(fiber);
     return err;
 }

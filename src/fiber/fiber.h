@@ -72,6 +72,7 @@ struct jzx__event {
     uint64_t object;
     struct jzx__wait_link *links;
     uint32_t count;
+    bool is_firm; /* neither a limit nor that the actor drains ends the wait */
 };
 
 /* A result of jzx__fiber_wait: there are messages that the fiber itself has to look at. */
@@ -94,6 +95,7 @@ struct jzx__fiber {
     struct jzx__message *found; /* by the wish */
     struct jzx__message *kept;  /* turn.current, while the turn is taken back */
     uint64_t deadline_ns;       /* of the wish */
+    uint64_t limit_ns;          /* no wait goes on after that: of an open scope, or JZX_NEVER */
     uint8_t wish;               /* enum jzx__wish */
     bool waits;                 /* V5, as the next */
     bool armed;

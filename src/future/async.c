@@ -7,6 +7,7 @@
 #include "actor/spawn.h"
 #include "actor/turn.h"
 #include "base/sized.h"
+#include "future/scope.h"
 #include "timer/timer.h"
 
 #include "jzx/loop.h"
@@ -55,13 +56,15 @@ static void disarm(struct jzx__async *async, struct jzx__task *task, enum jzx__c
 static void show_wait(struct jzx__worker *me, const struct jzx__async *async,
                       const struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
-    bool is_time = async->on->future == NULL;
-    uint64_t object = is_time ? async->deadline_ns : (uint64_t)(uintptr_t)async->on->future;
+    bool is_time = async->on->link.source == NULL;
+    bool is_future = async->on->future != NULL;
+    uint64_t object = is_time ? async->deadline_ns : (uint64_t)(uintptr_t)async->on->link.source;
     /* relaxed, all: a picture of the moment */
     jzx__atomic_store_relaxed(&cold->wait_object, object);
     jzx__atomic_store_relaxed(&cold->wait_since_ns, jzx__worker_last_tick(me));
-    jzx__atomic_store_relaxed(&cold->wait_kind,
-                              (uint32_t)(is_time ? JZX_WAIT_TIME : JZX_WAIT_FUTURE));
+    jzx__atomic_store_relaxed(&cold->wait_kind, (uint32_t)(is_time     ? JZX_WAIT_TIME
+                                                           : is_future ? JZX_WAIT_FUTURE
+                                                                       : JZX_WAIT_SCOPE));
 }
 
 static void hide_wait(const struct jzx__actor *actor) {
@@ -107,7 +110,7 @@ static bool is_due(struct jzx__worker *me, struct jzx__actor *actor, struct jzx_
     if (async->waits && jzx__waiter_cause(&async->waiter) == 0) {
         if (is_over(me, async)) {
             (void)jzx__waiter_withdraw(&async->waiter, JZX__CAUSE_TIMEOUT);
-        } else if (task->care & JZX__CARE_DRAIN) {
+        } else if ((task->care & JZX__CARE_DRAIN) && !async->on->is_firm) {
             (void)jzx__waiter_withdraw(&async->waiter, JZX__CAUSE_CANCELLED);
         } else {
             *fate = JZX__FATE_AGAIN;
@@ -212,8 +215,12 @@ static void tell(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__end
 
 static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
     struct jzx__async *async = record;
+    struct jzx_future *future = async->future;
+    bool is_kept = async->is_kept;
     (void)loop, (void)me;
-    jzx__future_let_go(async->future, JZX__HOLDER_PROMISE);
+    jzx__future_let_go(future, JZX__HOLDER_PROMISE);
+    if (is_kept)
+        jzx_future_release(future);
 }
 
 static size_t size_bytes(const void *record) {
@@ -290,6 +297,7 @@ static jzx_behavior_result be_nothing(jzx_context *ctx, const jzx_message *msg) 
 struct async_bonds {
     struct jzx__bonds bonds; /* first */
     struct jzx__async *async;
+    struct jzx_scope *scope; /* which it is a member of, or NULL */
 };
 
 static bool prepare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
@@ -298,46 +306,79 @@ static bool prepare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__c
 }
 
 static void tie(struct jzx__cold *cold, const struct jzx__bonds *bonds, jzx_actor_id id) {
-    struct jzx__async *async = ((const struct async_bonds *)(const void *)bonds)->async;
-    jzx__cold_set_part(cold, JZX__PART_ASYNC, async);
+    const struct async_bonds *own = (const void *)bonds;
+    jzx__cold_set_part(cold, JZX__PART_ASYNC, own->async);
+    if (own->scope != NULL)
+        jzx__scope_tie(own->scope, cold, id);
     /* seq_cst: pairs with cancel_function, and with start_inside */
-    jzx__atomic_store_seq_cst(&async->id, id);
+    jzx__atomic_store_seq_cst(&own->async->id, id);
 }
 
-static jzx_err start_inside(struct jzx_future *future, struct jzx__worker *me) {
-    static const struct jzx__bond_ops ops = {.prepare = prepare, .tie = tie};
+static const struct jzx__bond_ops lonely = {.prepare = prepare, .tie = tie};
+static const struct jzx__bond_ops in_scope = {.prepare = jzx__scope_prepare, .tie = tie};
+
+/* A member of the scope, which counts it already, unless that is NULL. */
+static jzx_err spawn(struct jzx_future *future, struct jzx__worker *me, struct jzx_scope *scope) {
     struct jzx_loop *loop = future->home->loop;
     struct jzx__async *async = jzx__future_extra(future);
-    const struct async_bonds bonds = {{.ops = &ops, .kind = JZX__KIND_ASYNC}, async};
+    const struct async_bonds bonds = {
+        {.ops = scope == NULL ? &lonely : &in_scope, .kind = JZX__KIND_ASYNC}, async, scope};
+    jzx_actor_id id;
     jzx_err err = jzx__spawn_bound(loop, me,
                                    &JZX_SPAWN_OPTS(.behavior = be_nothing, .state = async->state,
                                                    .mailbox_cap = 1, .name = async->name,
                                                    .cleanup = async->cleanup),
-                                   &bonds.bonds, NULL);
-    if (err != JZX_OK) {
-        (void)jzx__future_reject(future, me, err, NULL);
+                                   &bonds.bonds, &id);
+    if (err != JZX_OK)
         return err;
-    }
+    if (scope != NULL)
+        jzx__scope_settle(scope, id);
     /* seq_cst: pairs with cancel_function: one of both sees the other's */
     if (jzx__atomic_load_seq_cst(&async->is_unwanted) != 0)
         ask_to_end(future, async);
     return JZX_OK;
 }
 
-jzx_err jzx_async_start(jzx_future *future) {
-    struct jzx__future_visit visit;
-    if (future == NULL)
-        return JZX_ERR_INVALID_ARG;
+static jzx_err start_inside(struct jzx_future *future, struct jzx__worker *me,
+                            struct jzx_scope *scope) {
+    jzx_err err = scope == NULL ? JZX_OK : jzx__scope_reserve(scope);
+    if (err == JZX_OK) {
+        err = spawn(future, me, scope);
+        if (err != JZX_OK && scope != NULL)
+            jzx__scope_unreserve(scope, me);
+    }
+    if (err != JZX_OK)
+        (void)jzx__future_reject(future, me, err, NULL);
+    return err;
+}
+
+/* In the scope, or, if that is NULL, in the nursery of the actor whose turn it is. Claimed. */
+static jzx_err start(struct jzx_future *future, struct jzx_scope *scope) {
     struct jzx__future_home *home = future->home;
-    if (future->ops != &async_ops || !claim_start(future))
-        return JZX_ERR_INVALID_STATE;
+    const struct jzx__async *async = jzx__future_extra(future);
+    struct jzx__future_visit visit;
     jzx_err err = JZX_ERR_LOOP_CLOSED;
-    if (jzx__future_visit(home, &visit))
-        err = start_inside(future, visit.me);
+    if (jzx__future_visit(home, &visit)) {
+        err = JZX_OK;
+        if (scope == NULL && !async->is_detached)
+            scope = jzx__scope_nursery(home->loop, visit.me, &err);
+        if (err == JZX_OK)
+            err = start_inside(future, visit.me, scope);
+        else
+            (void)jzx__future_reject(future, visit.me, err, NULL);
+    }
     jzx__future_visit_end(home, &visit);
     if (err != JZX_OK)
         jzx__future_let_go(future, JZX__HOLDER_PROMISE);
     return err;
+}
+
+jzx_err jzx_async_start(jzx_future *future) {
+    if (future == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (future->ops != &async_ops || !claim_start(future))
+        return JZX_ERR_INVALID_STATE;
+    return start(future, NULL);
 }
 
 static bool read_opts(jzx_async_opts *full, const jzx_async_opts *opts) {
@@ -360,6 +401,7 @@ static void fill(struct jzx_future *future, const jzx_async_type *type, const vo
     async->state_size = type->state_size;
     async->cleanup = opts->cleanup;
     async->is_detached = opts->detached;
+    async->limit_ns = JZX_NEVER;
     async->name = opts->name != NULL ? opts->name : type->name;
     jzx_async_call(&async->root, type, async->state);
     if (type->state_size != 0)
@@ -388,21 +430,46 @@ jzx_err jzx_async_create(jzx_loop *loop, const jzx_async_type *type, const void 
     return JZX_OK;
 }
 
+/* Starts what was created; on an error nothing is left of it. */
+static jzx_err launch(struct jzx_future *made, struct jzx_scope *scope) {
+    (void)claim_start(made);
+    jzx_err err = start(made, scope);
+    if (err != JZX_OK) {
+        (void)jzx_future_error(made, NULL);
+        jzx_future_release(made);
+    }
+    return err;
+}
+
 jzx_err jzx_async_spawn(jzx_loop *loop, const jzx_async_type *type, const void *state,
                         const jzx_async_opts *opts, jzx_future **future) {
     struct jzx_future *made;
     if (future == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx_err err = jzx_async_create(loop, type, state, opts, &made);
+    if (err == JZX_OK)
+        err = launch(made, NULL);
+    if (err == JZX_OK)
+        *future = made;
+    return err;
+}
+
+jzx_err jzx__async_spawn_in(struct jzx_scope *scope, const jzx_async_type *type, const void *state,
+                            struct jzx_future **future) {
+    struct jzx_future *made;
+    jzx_err err = jzx_async_create(scope->loop, type, state, NULL, &made);
     if (err != JZX_OK)
         return err;
-    err = jzx_async_start(made);
-    if (err == JZX_OK) {
-        *future = made;
-    } else {
-        (void)jzx_future_error(made, NULL);
+    /* Its own handle, so that it goes on without that of the caller. */
+    ((struct jzx__async *)jzx__future_extra(made))->is_kept = true;
+    (void)jzx_future_ref(made);
+    err = launch(made, scope);
+    if (err != JZX_OK)
         jzx_future_release(made);
-    }
+    else if (future != NULL)
+        *future = made;
+    else
+        jzx_future_release(made);
     return err;
 }
 

@@ -27,6 +27,7 @@ struct jzx__async {
     struct jzx_future *future; /* which it is a part of */
     struct jzx__waiter waiter;
     uint64_t deadline_ns; /* of the wait */
+    uint64_t limit_ns;    /* no wait goes on after that: of an open scope, or JZX_NEVER */
     uint32_t cause;       /* why the last one ended; 0: it was read */
     bool waits;           /* from begin to end of the waiter */
     bool armed;
@@ -34,6 +35,7 @@ struct jzx__async {
     bool again;
     bool is_done; /* it has returned */
     bool is_detached;
+    bool is_kept;                /* its actor has a handle to its future */
     _Atomic uint8_t is_unwanted; /* somebody has cancelled it, perhaps before it had an actor */
     _Atomic uint64_t id;         /* of its actor; JZX_NOBODY: it was not started */
     struct jzx__await *on;       /* what waits, or NULL */
@@ -44,6 +46,12 @@ struct jzx__async {
     jzx_async root;
     _Alignas(16) unsigned char state[];
 };
+
+struct jzx_scope;
+
+/* jzx_async_spawn of a member; future may be NULL. */
+jzx_err jzx__async_spawn_in(struct jzx_scope *scope, const jzx_async_type *type, const void *state,
+                            struct jzx_future **future);
 
 /* That of the function whose context it is; NULL if ctx is none's. */
 struct jzx__async *jzx__async_of(jzx_context *ctx);

@@ -17,15 +17,15 @@ static void begin(struct jzx__async *async, struct jzx__await *await) {
     async->waits = true;
     async->cause = 0;
     async->on = await;
-    async->deadline_ns = await->deadline_ns;
+    async->deadline_ns = await->deadline_ns < async->limit_ns || await->is_firm ? await->deadline_ns
+                                                                                : async->limit_ns;
     if (await->link.source != NULL)
         jzx__waiter_join(&async->waiter, &await->link, 1, me);
     jzx__visit_end(&visit);
     await->begun = true;
 }
 
-/* PENDING: the wait has begun, or is not over yet. READY: err says how it ended. */
-static jzx_poll wait(struct jzx__await *await, jzx_context *ctx) {
+jzx_poll jzx__await_wait(struct jzx__await *await, jzx_context *ctx) {
     struct jzx__async *async = jzx__async_of(ctx);
     if (async == NULL || (!await->begun && async->waits)) {
         await->base.err = JZX_ERR_WOULD_SUSPEND; /* somebody polls it who is no async function */
@@ -45,10 +45,16 @@ static jzx_poll wait(struct jzx__await *await, jzx_context *ctx) {
 
 /* ---- time ---- */
 
+/* The time that it sleeps until is behind the limit of a scope. */
+static bool is_limited(const struct jzx__await *await, jzx_context *ctx) {
+    const struct jzx__async *async = jzx__async_of(ctx);
+    return async != NULL && await->deadline_ns > async->limit_ns;
+}
+
 static jzx_poll poll_time(jzx_awaitable *what, jzx_context *ctx, void *out) {
     (void)out;
-    jzx_poll poll = wait(await_of(what), ctx);
-    if (poll == JZX_READY && what->err == JZX_ERR_TIMEOUT)
+    jzx_poll poll = jzx__await_wait(await_of(what), ctx);
+    if (poll == JZX_READY && what->err == JZX_ERR_TIMEOUT && !is_limited(await_of(what), ctx))
         what->err = JZX_OK;
     return poll;
 }
@@ -94,7 +100,7 @@ static jzx_poll poll_future(jzx_awaitable *what, jzx_context *ctx, void *out) {
         return finish(await, ctx);
     }
     if (await->begun || state == JZX_FUTURE_RUNNING) {
-        if (wait(await, ctx) == JZX_PENDING)
+        if (jzx__await_wait(await, ctx) == JZX_PENDING)
             return JZX_PENDING;
         if (what->err != JZX_OK)
             return finish(await, ctx);

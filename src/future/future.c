@@ -491,7 +491,10 @@ jzx_err jzx_await(jzx_context *ctx, jzx_future *future, uint64_t deadline_ns, vo
         err = JZX_ERR_INVALID_STATE;
     } else {
         struct jzx__wait_link link = {.source = &future->source};
-        const struct jzx__event event = {JZX_WAIT_FUTURE, (uint64_t)(uintptr_t)future, &link, 1};
+        const struct jzx__event event = {.kind = JZX_WAIT_FUTURE,
+                                         .object = (uint64_t)(uintptr_t)future,
+                                         .links = &link,
+                                         .count = 1};
         err = jzx__cause_err(jzx__fiber_await(fiber, &event, deadline_ns));
         if (err == JZX_OK)
             err = jzx__future_read(future, value);

@@ -21,6 +21,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_DIRECTORY] = &jzx__part_directory, [JZX__PART_SUPER] = &jzx__part_super,
     [JZX__PART_POOL] = &jzx__part_pool,           [JZX__PART_FIBER] = &jzx__part_fiber,
     [JZX__PART_FUTURE] = &jzx__part_future,       [JZX__PART_ASYNC] = &jzx__part_async,
+    [JZX__PART_SCOPE] = &jzx__part_scope,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

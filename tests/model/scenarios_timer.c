@@ -60,6 +60,7 @@ const struct jzx__part_ops jzx__part_pool = {0};
 const struct jzx__part_ops jzx__part_fiber = {0};
 const struct jzx__part_ops jzx__part_future = {0};
 const struct jzx__part_ops jzx__part_async = {0};
+const struct jzx__part_ops jzx__part_scope = {0};
 const struct jzx__kind_ops jzx__kind_async = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
 
