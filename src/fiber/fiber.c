@@ -8,6 +8,7 @@
 #include "base/switch.h"
 #include "fiber/receive.h"
 #include "fiber/stacks.h"
+#include "sched/balance.h"
 #include "timer/timer.h"
 
 #include <stdio.h>
@@ -153,8 +154,9 @@ static struct jzx__fiber *create(struct jzx__worker *me, struct jzx__actor *acto
     size_t size = (size_t)((unsigned char *)fiber - stack->base);
     memset(fiber, 0, sizeof *fiber);
     fiber->stack = stack;
-    fiber->is_migratable = cold->is_migratable;
     fiber->limit_ns = JZX_NEVER;
+    if (!cold->is_migratable && actor->task.bound == JZX__FREE)
+        actor->task.bound = JZX__BOUND_WORKER; /* V4 */
     fiber->turn.kind = &jzx__kind_fiber;
     fiber->turn.actor = actor;
     fiber->turn.ctx = (jzx_context){actor->task.arg, jzx__actor_id(actor), jzx__loop_of(me)};
@@ -394,8 +396,6 @@ static enum jzx__fate resume(struct jzx__worker *me, struct jzx__fiber *fiber,
     turn->jump = pass->jump;
     turn->frame = pass->frame;
     fiber->worker = me;
-    if (!fiber->is_migratable && turn->actor->task.bound == JZX__FREE)
-        turn->actor->task.bound = JZX__BOUND_WORKER; /* V4 */
     seat->turn = turn;
     jzx__switch_side_init_thread(&fiber->thread_side);
     jzx__switch_before(&fiber->thread_side, &fiber->side);
@@ -444,19 +444,50 @@ static void take_from_aside(struct jzx__worker *me, struct jzx__fiber *fiber) {
     fiber->is_aside = false;
 }
 
+/* Some other worker that its home thread drives at this moment, or NULL. */
+static struct jzx__worker *worker_at_home(struct jzx__worker *me) {
+    uint32_t count = me->sched->worker_count;
+    uint32_t first = jzx__rng_below(&me->rng, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct jzx__worker *worker = me->sched->workers[(first + i) % count];
+        /* acquire: pairs with the release in jzx__crew_sit; the seat says whose it is */
+        const struct jzx__seat *seat = jzx__atomic_load_acquire(&worker->seat);
+        if (worker != me && seat != NULL && !seat->is_substitute)
+            return worker;
+    }
+    return NULL;
+}
+
+/* A substitute has a fiber that has not begun: it begins on another worker, if it may and one is at
+ * home. True if it is gone, or tries again in its next turn. */
+static bool begins_elsewhere(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__worker *to = actor->task.bound == JZX__FREE ? worker_at_home(me) : NULL;
+    if (to == NULL)
+        return false;
+    if (!jzx__balance_move(me, &actor->task, to)) /* an entry is under way, to this worker */
+        jzx__worker_requeue_any(me, &actor->task);
+    return true;
+}
+
 /* ---- the kind ---- */
 
-static bool may_run_here(const struct jzx__fiber *fiber, const struct jzx__seat *seat) {
-    return !seat->is_substitute || fiber->is_migratable;
+static bool may_run_here(const struct jzx__cold *cold, const struct jzx__seat *seat) {
+    return !seat->is_substitute || cold->is_migratable;
 }
 
 static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *pass) {
     struct jzx__actor *actor = pass->actor;
-    struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
-    if (fiber == NULL && (fiber = create(me, actor)) == NULL)
-        return JZX__FATE_OVER;
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct jzx__fiber *fiber = jzx__fiber_of(cold);
+    if (fiber == NULL) {
+        if (!may_run_here(cold, pass->seat) && begins_elsewhere(me, actor))
+            return JZX__FATE_OVER;
+        fiber = create(me, actor);
+        if (fiber == NULL)
+            return JZX__FATE_OVER;
+    }
     for (;;) {
-        if (fiber->wish != JZX__WISH_END && !may_run_here(fiber, pass->seat)) {
+        if (fiber->wish != JZX__WISH_END && !may_run_here(cold, pass->seat)) {
             set_aside(me, fiber);
             uint64_t word = jzx__task_inbox(&actor->task);
             if (jzx__inbox_list(word) != NULL)

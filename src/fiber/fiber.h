@@ -14,7 +14,9 @@
  *   V3  the record belongs to the fiber's own code while that runs, and else to the owner of the
  *       actor. A fiber whose thread has lost its worker hands it over by jzx__turn_lose.
  *   V4  a fiber that has begun runs on the home thread of its worker only (C4 of crew.h), unless it
- *       is migratable. A substitute sets it aside; the home thread makes it ready again.
+ *       is migratable. A substitute sets it aside; the home thread makes it ready again. One that
+ *       has not begun is passed to a worker that is at home, and is set aside if it may not leave
+ *       or there is none.
  *   V5  its waiter waits (waiter.h: begin to end) only while `waits`: for an event from the call
  *       on, which joins the sources; for a time alone from when the owner arms it. The owner arms
  *       and ends it. While it has a deadline on a wheel, the actor does not leave that worker
@@ -102,8 +104,7 @@ struct jzx__fiber {
     bool is_lost;    /* it was suspended without its worker */
     bool has_looked; /* the fiber itself has found nothing, just before it was suspended */
     bool is_held;    /* its actor is free to move, but for that (V5) */
-    bool is_migratable;
-    bool is_aside; /* V4 */
+    bool is_aside;   /* V4 */
     struct jzx__fiber *next_aside;
     struct jzx__waiter waiter;
     struct jzx__stack *stack;

@@ -431,7 +431,7 @@ bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *
     return me->balance.gather_to != NULL && word == jzx__worker_word(me->balance.gather_to);
 }
 
-static bool move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
+bool jzx__balance_move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
     if (task->bound != JZX__FREE || jzx__task_is_heavy(task))
         return false;
     if (!jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__FEED_INJECT)))
@@ -446,7 +446,7 @@ static bool move_to_stay(struct jzx__worker *me, struct jzx__task *task, struct 
                          jzx__counter *counter) {
     uint16_t stays = task->stays;
     make_stay(task, jzx__clock_now(&me->sched->clock), me->balance.pause_ns);
-    if (move(me, task, to)) {
+    if (jzx__balance_move(me, task, to)) {
         jzx__counter_add(counter, 1);
         return true;
     }
@@ -469,7 +469,7 @@ bool jzx__balance_follow(struct jzx__worker *me, struct jzx__task *task, uintptr
 bool jzx__balance_toss(struct jzx__worker *me, struct jzx__task *task) {
     uint32_t steps = 1 + jzx__rng_below(&me->rng, me->sched->worker_count - 1);
     uint32_t to = (me->index + steps) % me->sched->worker_count;
-    return to != me->index && move(me, task, me->sched->workers[to]);
+    return to != me->index && jzx__balance_move(me, task, me->sched->workers[to]);
 }
 
 static void begin_window(struct jzx__worker *me, uint64_t now, uint64_t handled) {

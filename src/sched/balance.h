@@ -82,6 +82,10 @@ void jzx__balance_crossed(struct jzx__worker *me, struct jzx__task *target);
 /* After that: true if the task that runs should move when its message is handled. */
 bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *target);
 
+/* The task that runs, between two messages, moves to that worker. True if it is gone: the caller
+ * must not touch it. False if it is bound or heavy, or an entry for it is under way. */
+bool jzx__balance_move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to);
+
 /* The task that runs, between two messages, moves to the worker that it sends to (B4). True if it
  * is gone: the caller must not touch it. */
 bool jzx__balance_gather(struct jzx__worker *me, struct jzx__task *task);

@@ -386,6 +386,104 @@ JZX_TEST(a_fiber_that_lost_its_worker_waits_as_any) {
     }
 }
 
+/* ---- fibers that have not begun on a worker whose thread is blocked ---- */
+
+static _Thread_local bool is_at_home; /* this thread is the own one of a worker */
+
+static void note_home(void *ctx, uint32_t worker) {
+    (void)ctx;
+    is_at_home = worker != JZX_NONE;
+}
+
+static __attribute__((noinline)) bool runs_at_home(void) {
+    return is_at_home;
+}
+
+/* Blocks the thread of its worker until a fiber has run that is spawned after the worker was lost,
+ * or, if that has to wait for the thread, until it was spawned. */
+struct lender {
+    sem_t go;
+    jzx_actor_id spawner; /* a behaviour of the worker */
+    uint16_t place;       /* of the fiber that it spawns */
+    uint32_t worker;
+    bool is_back; /* the blocked call has returned */
+    bool has_run;
+};
+
+/* A machine that holds this thread up may have cost it its worker. */
+static bool is_on(uint32_t worker) {
+    return jzx_current_worker() == worker || jzx_current_worker() == JZX_NONE;
+}
+
+static void run_late(jzx_context *ctx) {
+    struct lender *lender = ctx->state;
+    lender->has_run = true;
+    JZX_EXPECT(runs_at_home());
+    if (lender->place != JZX_PLACE_ANY) {
+        JZX_EXPECT(is_on(lender->worker));
+        return;
+    }
+    JZX_EXPECT(jzx_current_worker() != lender->worker);
+    for (uint32_t i = 0; i < 3; i++) {
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+        JZX_EXPECT(runs_at_home());
+    }
+    sem_post(&lender->go);
+}
+
+static jzx_behavior_result spawn_late(jzx_context *ctx, const jzx_message *msg) {
+    struct lender *lender = ctx->state;
+    (void)msg;
+    JZX_EXPECT(is_on(lender->worker));
+    JZX_EXPECT(!runs_at_home());
+    jzx_actor_id id = fixture_spawn(
+        ctx->loop, &JZX_SPAWN_OPTS(.fiber = run_late, .state = lender, .place = lender->place));
+    fixture_send(ctx->loop, id, 1); /* it moves with what was sent to it */
+    if (lender->place != JZX_PLACE_ANY)
+        sem_post(&lender->go);
+    return JZX_BEHAVIOR_STOP;
+}
+
+static void block_until_run(jzx_context *ctx) {
+    struct lender *lender = ctx->state;
+    fixture_send(ctx->loop, lender->spawner, 1);
+    wait_for(&lender->go);
+    JZX_EXPECT_EQ(jzx_current_worker(), JZX_NONE);
+    lender->is_back = true;
+}
+
+/* Nobody steals: what does not go on by itself waits. */
+static void lend(uint32_t worker, uint16_t place) {
+    struct lender lender = {.worker = worker, .place = place};
+    jzx_loop *loop =
+        fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(2),
+                                      .balance = JZX_BALANCE_NONE, .on_thread_start = note_home));
+    assert_non_null(loop);
+    is_at_home = true;
+    sem_init(&lender.go, 0, 0);
+    lender.spawner = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = spawn_late, .state = &lender,
+                                                         .place = JZX_PLACE_WORKER(worker)));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = block_until_run, .state = &lender,
+                                        .place = JZX_PLACE_WORKER(worker)));
+    run(loop);
+    assert_true(lender.is_back);
+    assert_true(lender.has_run);
+    assert_true(fixture_stats(loop).handovers >= 1);
+    fixture_destroy(loop);
+    sem_destroy(&lender.go);
+}
+
+/* The thread is blocked until the fiber has run: it would wait for ever if that waited for it. */
+JZX_TEST(fibers_that_have_not_begun_begin_on_another_worker_when_theirs_is_blocked) {
+    for (uint32_t worker = 0; worker < 2; worker++)
+        lend(worker, JZX_PLACE_ANY);
+}
+
+JZX_TEST(fibers_with_a_place_begin_there_when_their_thread_is_back) {
+    for (uint32_t worker = 0; worker < 2; worker++)
+        lend(worker, JZX_PLACE_WORKER(worker));
+}
+
 /* ---- loops that end meanwhile ---- */
 
 static void wait_for_ever(jzx_context *ctx) {
