@@ -246,6 +246,17 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
     return JZX__FATE_GOES_ON;
 }
 
+/* True if there is nothing to attend to but the turn of a kind: the most common case for those. */
+static inline bool is_just_a_kind(const struct jzx__actor *actor) {
+    /* relaxed: as in needs_attention */
+    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
+    return ((uint32_t)state | (actor->task.care ^ JZX__CARE_KIND)) == 0;
+}
+
+static inline enum jzx__fate run_kind(struct jzx__worker *me, struct jzx__turn *turn) {
+    return turn->ctx.loop->kinds[jzx__actor_cold(turn->actor)->kind]->turn(me, turn);
+}
+
 static inline bool needs_attention(struct jzx__actor *actor) {
     /* relaxed: a hint; who set a bit also made the actor ready, and attend looks again */
     uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
@@ -290,7 +301,9 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
     turn->ctx.self = jzx__actor_id(actor);
     for (;;) {
         if (JZX_UNLIKELY(needs_attention(actor))) {
-            enum jzx__fate fate = attend(me, turn, me->budget.left != me->full_budget.left);
+            enum jzx__fate fate = is_just_a_kind(actor)
+                                      ? run_kind(me, turn)
+                                      : attend(me, turn, me->budget.left != me->full_budget.left);
             if (fate == JZX__FATE_AGAIN)
                 continue;
             if (fate != JZX__FATE_GOES_ON)

@@ -17,36 +17,12 @@
 
 /* ---- on the fiber's stack ---- */
 
-/* Not inlined: the compiler must not use an address of a thread-local that it has computed before a
- * switch (switch.h, S3). */
-static __attribute__((noinline)) struct jzx__seat *seat_now(void) {
+struct jzx__seat *jzx__fiber_seat(void) {
     return jzx__seat_of_thread;
 }
 
-static inline bool may_wait(const struct jzx__seat *seat, const jzx_context *ctx) {
-    const struct jzx__turn *turn = seat->turn;
-    return ctx != NULL && (const void *)ctx == turn && turn->kind == &jzx__kind_fiber &&
-           !jzx__seat_is_inside(seat);
-}
-
 bool jzx__fiber_may_wait(const jzx_context *ctx) {
-    return may_wait(seat_now(), ctx);
-}
-
-struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, jzx_err *err) {
-    struct jzx__seat *seat = seat_now();
-    struct jzx__turn *turn = seat->turn;
-    if (JZX_UNLIKELY(!may_wait(seat, ctx))) {
-        *err = ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
-        return NULL;
-    }
-    struct jzx__fiber *fiber = jzx__fiber_of_turn(turn);
-    fiber->is_lost = jzx__seat_enter(seat) != fiber->worker;
-    return fiber;
-}
-
-void jzx__fiber_leave(const struct jzx__fiber *fiber) {
-    jzx__seat_leave(fiber->turn.seat, 0);
+    return jzx__fiber_is_own(jzx__fiber_seat(), ctx);
 }
 
 /* Requests of others, and what its turn has to look at beside its kind. */
@@ -59,15 +35,6 @@ static bool is_wanted(struct jzx__actor *actor) {
 
 bool jzx__fiber_is_free(struct jzx__fiber *fiber) {
     return !fiber->is_lost && !is_wanted(fiber->turn.actor);
-}
-
-jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns) {
-    fiber->wish = (uint8_t)wish;
-    fiber->deadline_ns = deadline_ns < fiber->limit_ns ? deadline_ns : fiber->limit_ns;
-    jzx__switch_before(&fiber->side, &fiber->thread_side);
-    jzx__switch(&fiber->point, fiber->thread_point, NULL);
-    jzx__switch_after(&fiber->side, &fiber->thread_side);
-    return fiber->result;
 }
 
 /* The wait is over before it was suspended. False if it is not, or others are to run first. */
@@ -121,7 +88,7 @@ static void begin(void *arg) {
     jzx_fiber_fn fn = (jzx_fiber_fn)fiber->turn.actor->task.entry;
     jzx__seat_leave(fiber->turn.seat, 0);
     fn(&fiber->turn.ctx);
-    fiber->is_lost = jzx__seat_enter(seat_now()) != fiber->worker;
+    fiber->is_lost = jzx__seat_enter(jzx__fiber_seat()) != fiber->worker;
     depart(fiber);
 }
 
@@ -241,6 +208,12 @@ static enum next fulfil(struct jzx__fiber *fiber, jzx_err result) {
     fiber->wish = JZX__WISH_RUN;
     fiber->result = result;
     return GO;
+}
+
+/* Nothing was armed or shown. */
+static void fulfil_yield(struct jzx__fiber *fiber) {
+    fiber->wish = JZX__WISH_RUN;
+    fiber->result = JZX_OK;
 }
 
 /* It goes on in its next turn. */
@@ -366,7 +339,7 @@ static enum next end(struct jzx__worker *me, struct jzx__fiber *fiber) {
 static enum next look_at_wish(struct jzx__worker *me, struct jzx__fiber *fiber) {
     switch ((enum jzx__wish)fiber->wish) {
     case JZX__WISH_RUN: return GO;
-    case JZX__WISH_TURN: fulfil(fiber, JZX_OK); return requeue(me, fiber);
+    case JZX__WISH_TURN: fulfil_yield(fiber); return requeue(me, fiber);
     case JZX__WISH_MESSAGE: return look_for_message(me, fiber);
     case JZX__WISH_TIME: return look_at_time(me, fiber);
     case JZX__WISH_EVENT: return look_at_event(me, fiber);
@@ -519,7 +492,7 @@ static void take_back(struct jzx__worker *me, struct jzx__turn *turn) {
     fiber->kept = NULL;
     fiber->is_lost = false;
     if (fiber->wish == JZX__WISH_TURN)
-        fulfil(fiber, JZX_OK);
+        fulfil_yield(fiber);
     jzx__worker_requeue_any(me, &turn->actor->task); /* whatever came meanwhile, it looks */
 }
 
@@ -582,7 +555,7 @@ uint64_t jzx_in(const jzx_context *ctx, uint64_t delay_ns) {
     return ctx == NULL ? delay_ns : jzx__timer_add(jzx_loop_now(ctx->loop), delay_ns);
 }
 
-static jzx_err wait_plainly(jzx_context *ctx, enum jzx__wish wish, uint64_t until_ns) {
+JZX_INLINE jzx_err wait_plainly(jzx_context *ctx, enum jzx__wish wish, uint64_t until_ns) {
     jzx_err err;
     struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
     if (fiber == NULL)

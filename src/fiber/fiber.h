@@ -33,6 +33,7 @@
 #include "actor/part.h"
 #include "actor/share.h"
 #include "base/stack.h"
+#include "base/switch.h"
 #include "base/switch_side.h"
 #include "sched/waiter.h"
 
@@ -140,16 +141,45 @@ static inline jzx_message jzx__fiber_view(struct jzx__message *message) {
 /* True if this is a fiber's own code, with its own context. */
 bool jzx__fiber_may_wait(const jzx_context *ctx);
 
+/* The seat of this thread. A function that is not inlined: the compiler must not use an address of
+ * a thread-local that it has computed before a switch (switch.h, S3). */
+struct jzx__seat *jzx__fiber_seat(void);
+
+/* The same as jzx__fiber_may_wait, with the seat of this thread. */
+static inline bool jzx__fiber_is_own(const struct jzx__seat *seat, const jzx_context *ctx) {
+    const struct jzx__turn *turn = seat->turn;
+    return ctx != NULL && (const void *)ctx == turn && turn->kind == &jzx__kind_fiber &&
+           !jzx__seat_is_inside(seat);
+}
+
 /* Opens the bracket. NULL if this is no fiber's own code with its own context: *err says why, and
  * there is nothing to end. */
-struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, jzx_err *err);
+static inline struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, jzx_err *err) {
+    struct jzx__seat *seat = jzx__fiber_seat();
+    if (JZX_UNLIKELY(!jzx__fiber_is_own(seat, ctx))) {
+        *err = ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
+        return NULL;
+    }
+    struct jzx__fiber *fiber = jzx__fiber_of_turn(seat->turn);
+    fiber->is_lost = jzx__seat_enter(seat) != fiber->worker;
+    return fiber;
+}
 
 /* True if the fiber has its worker, and nobody wants anything of the actor. Inside. */
 bool jzx__fiber_is_free(struct jzx__fiber *fiber);
 
 /* Suspends it until its wish is fulfilled, and returns the result of that. Inside, before and
- * after. */
-jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish, uint64_t deadline_ns);
+ * after. Inlined, as is what calls it: the processor predicts each return from a function that was
+ * called before a switch wrongly. */
+JZX_INLINE jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish,
+                                   uint64_t deadline_ns) {
+    fiber->wish = (uint8_t)wish;
+    fiber->deadline_ns = deadline_ns < fiber->limit_ns ? deadline_ns : fiber->limit_ns;
+    jzx__switch_before(&fiber->side, &fiber->thread_side);
+    jzx__switch(&fiber->point, fiber->thread_point, NULL);
+    jzx__switch_after(&fiber->side, &fiber->thread_side);
+    return fiber->result;
+}
 
 /* Waits at the sources of the event until one has something, the deadline passes, or the actor
  * drains (JZX__CAUSE_CANCELLED); the cause. What is there already is taken without a switch.
@@ -158,6 +188,8 @@ uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *eve
                           uint64_t deadline_ns);
 
 /* Closes the bracket. */
-void jzx__fiber_leave(const struct jzx__fiber *fiber);
+static inline void jzx__fiber_leave(const struct jzx__fiber *fiber) {
+    jzx__seat_leave(fiber->turn.seat, 0);
+}
 
 #endif

@@ -262,8 +262,8 @@ static enum jzx__scan receive_here(struct jzx__fiber *fiber, uint64_t deadline_n
     return scan;
 }
 
-static jzx_err receive(jzx_context *ctx, const struct jzx__filter *filter, uint64_t deadline_ns,
-                       jzx_message *msg) {
+JZX_INLINE jzx_err receive(jzx_context *ctx, const struct jzx__filter *filter, uint64_t deadline_ns,
+                           jzx_message *msg) {
     jzx_err err;
     if (msg == NULL)
         return JZX_ERR_INVALID_ARG;
