@@ -63,7 +63,7 @@ const char *jzx__stack_status_text(enum jzx__stack_status status) {
     case JZX__STACK_MAPPING_LIMIT:
         return "no mapping left for the stack of a fiber: raise vm.max_map_count";
     case JZX__STACK_ADDRESS_LIMIT:
-        return "no address space left for the stack of a fiber: raise RLIMIT_AS (ulimit -v)";
+        return "no address space for the stack of a fiber: raise RLIMIT_AS (ulimit -v)";
     }
     return "unknown status";
 }

@@ -56,7 +56,7 @@ enum jzx__stack_status {
     JZX__STACK_ADDRESS_LIMIT  /* RLIMIT_AS */
 };
 
-/* What to tell the user: one line that names the limit. */
+/* What to tell the user: one line that names the limit, and fits JZX_EXIT_TEXT_MAX. */
 const char *jzx__stack_status_text(enum jzx__stack_status status);
 
 /* The system calls, for tests that let them fail. As those of the system: errno says why. */

@@ -11,7 +11,6 @@
 #include "sched/balance.h"
 #include "timer/timer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,9 +104,7 @@ static struct jzx__stack *take_stack(struct jzx__worker *me, struct jzx__actor *
         jzx__stack_take(&jzx__fibers_of(me)->stacks, cold->stack_size_bytes, &stack);
     if (JZX_LIKELY(status == JZX__STACK_OK))
         return stack;
-    char text[JZX_EXIT_TEXT_MAX + 1];
-    snprintf(text, sizeof text, "no stack: %s", jzx__stack_status_text(status));
-    jzx__actor_end(me, actor, JZX_EXIT_FAIL, text);
+    jzx__actor_end(me, actor, JZX_EXIT_FAIL, jzx__stack_status_text(status));
     return NULL;
 }
 

@@ -8,6 +8,8 @@
 #include "child.h"
 #include "jzx_test.h"
 
+#include <jzx/exit.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -503,6 +505,9 @@ JZX_TEST(a_refusal_names_the_limit) {
     JZX_EXPECT(strstr(jzx__stack_status_text(JZX__STACK_NO_MEMORY), "no memory"));
     JZX_EXPECT(strstr(jzx__stack_status_text(JZX__STACK_TOO_LARGE), "64 MiB"));
     JZX_EXPECT(strstr(jzx__stack_status_text(JZX__STACK_OK), "no error"));
+    for (int status = JZX__STACK_OK; status <= JZX__STACK_ADDRESS_LIMIT; status++)
+        JZX_EXPECT(strlen(jzx__stack_status_text((enum jzx__stack_status)status)) <=
+                   JZX_EXIT_TEXT_MAX);
 }
 
 static void reach_the_address_limit(void) {
