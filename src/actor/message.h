@@ -39,9 +39,10 @@ enum jzx__trailer {
     JZX__TRAILER_ANSWER      /* the reference of the question that the message answers */
 };
 #define JZX__MSG_TRAILER_MASK 0x07u
-/* and bits; 0x10 and 0x20 are free, 0x80 is JZX__NODE_HINTED. */
-#define JZX__MSG_HIDDEN 0x08u /* a checked block whose payload nobody may touch */
-#define JZX__MSG_REF 0x40u    /* a reference to a shared buffer, see share.h */
+/* and bits; 0x20 is free, 0x80 is JZX__NODE_HINTED. */
+#define JZX__MSG_HIDDEN 0x08u   /* a checked block whose payload nobody may touch */
+#define JZX__MSG_REF 0x40u      /* a reference to a shared buffer, see share.h */
+#define JZX__MSG_EXPECTED 0x10u /* an answer that its question has by now, see ask.h */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT

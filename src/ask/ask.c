@@ -288,10 +288,17 @@ static bool expects_answer(struct jzx__actor *asker, uint64_t ref) {
 }
 
 /* The same for one that is about to be delivered: what is behind others in the inbox is judged when
- * they are taken in. */
-static bool is_in_vain(struct jzx__worker *me, struct jzx__actor *asker, uint64_t ref) {
-    return jzx__worker_owns(me, &asker->task) &&
-           (jzx__task_inbox(&asker->task) & ~JZX__INBOX_TOKEN) == 0 && !expects_answer(asker, ref);
+ * they are taken in. Another thread may push one of them after this look. */
+static bool is_in_vain(struct jzx__worker *me, struct jzx__actor *asker,
+                       struct jzx__message *message, uint64_t ref) {
+    if (!jzx__worker_owns(me, &asker->task) ||
+        (jzx__task_inbox(&asker->task) & ~JZX__INBOX_TOKEN) != 0)
+        return false;
+    if (!expects_answer(asker, ref))
+        return true;
+    if (asker->task.place != JZX__AWAY)
+        message->node.flags |= JZX__MSG_EXPECTED;
+    return false;
 }
 
 static jzx_err answer(struct jzx_loop *loop, struct jzx__worker *me, const struct letter *letter,
@@ -304,7 +311,7 @@ static jzx_err answer(struct jzx_loop *loop, struct jzx__worker *me, const struc
     struct jzx__message *message = compose(loop, me, letter, JZX__TRAILER_ANSWER, ref);
     if (message == NULL)
         return JZX_ERR_NO_MEMORY;
-    if (JZX_UNLIKELY(is_in_vain(me, asker, ref))) {
+    if (JZX_UNLIKELY(is_in_vain(me, asker, message, ref))) {
         jzx__counter_add(&me->counters.accepted, 1);
         jzx__message_bury(loop, me, message, letter->to, jzx__actor_name(asker));
         return JZX_OK;
@@ -365,6 +372,8 @@ jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, si
 static enum jzx__filed file_answer(struct jzx__worker *me, struct jzx__actor *actor,
                                    struct jzx__node *node) {
     (void)me;
+    if (node->flags & JZX__MSG_EXPECTED) /* its question is marked already */
+        return JZX__FILED_KEEP;
     return expects_answer(actor, trailer_of(jzx__message_of(node))) ? JZX__FILED_KEEP
                                                                     : JZX__FILED_VAIN;
 }

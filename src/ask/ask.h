@@ -16,7 +16,8 @@
  *   Q4  who has no cold record has never asked: an answer to it is buried when it arrives.
  *   Q5  of one question at most one answer waits in the private list: others, and those to
  *       questions that are over, are buried when the owner takes them in, unless the turn of the
- *       asker goes on without it.
+ *       asker goes on without it. One that the owner itself sends is judged when it is sent, and
+ *       says so (JZX__MSG_EXPECTED): it may still come behind others, into the inbox.
  *
  * Rejected: a table per loop (every answer would have to lock it); matching in the sender's thread
  * (the asker may time out at the same moment). */

@@ -303,3 +303,80 @@ JZX_TEST(answers_never_reach_the_next_actor_of_a_slot, "E+mode", "X14") {
     end_with_questions(1);
     end_with_questions(4);
 }
+
+/* ---- an asker to which others send ---- */
+
+enum { NEXT = 100, NOISE, ASKED };
+
+struct besieged {
+    jzx_actor_id oracle; /* on the same worker */
+    uint64_t left;       /* questions */
+    uint64_t answered;
+    _Atomic bool is_over;
+};
+
+static void ask_next(jzx_context *ctx, struct besieged *self) {
+    JZX_EXPECT_EQ(jzx_ask(ctx, self->oracle, NULL, 0, ASKED, JZX_SECOND(60), NULL), JZX_OK);
+}
+
+static jzx_behavior_result ask_on(jzx_context *ctx, const jzx_message *msg) {
+    struct besieged *self = ctx->state;
+    if (msg->tag == NOISE)
+        return JZX_BEHAVIOR_OK;
+    self->answered += msg->tag == ASKED;
+    if (msg->tag == JZX_TAG_ASK_TIMEOUT || self->left == 0) {
+        self->is_over = true;
+        return JZX_BEHAVIOR_STOP;
+    }
+    self->left--;
+    ask_next(ctx, self);
+    return JZX_BEHAVIOR_OK;
+}
+
+static jzx_behavior_result answer_all(jzx_context *ctx, const jzx_message *msg) {
+    JZX_EXPECT_EQ(jzx_reply(ctx, msg, NULL, 0, ASKED), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+struct noise {
+    struct besieged *besieged;
+    jzx_actor_id to;
+};
+
+static jzx_behavior_result make_noise(jzx_context *ctx, const jzx_message *msg) {
+    struct noise *self = ctx->state;
+    (void)msg;
+    for (uint32_t i = 0; i < 16; i++)
+        (void)jzx_send(ctx->loop, self->to, ctx->self, NULL, 0, NOISE);
+    if (self->besieged->is_over)
+        return JZX_BEHAVIOR_STOP;
+    fixture_send(ctx->loop, ctx->self, NEXT);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* The answer is judged and delivered by the asker's own worker, while others push into its inbox.
+ */
+JZX_TEST(no_answer_is_lost_while_other_workers_send_to_the_asker) {
+    struct besieged besieged = {.left = jzx_test_rounds(20000, 500000)};
+    struct noise noises[2];
+    uint64_t questions = besieged.left;
+    jzx_loop *loop = open_loop(3, false);
+    besieged.oracle =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = answer_all, .place = JZX_PLACE_WORKER(0),
+                                            .daemon = true));
+    jzx_actor_id asker =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ask_on, .state = &besieged,
+                                            .mailbox_cap = 64, .place = JZX_PLACE_WORKER(0)));
+    for (uint16_t i = 0; i < 2; i++) {
+        noises[i] = (struct noise){&besieged, asker};
+        fixture_send(
+            loop,
+            fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = make_noise, .state = &noises[i],
+                                                .place = JZX_PLACE_WORKER(1 + i))),
+            NEXT);
+    }
+    fixture_send(loop, asker, NEXT);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(besieged.answered, questions);
+    fixture_destroy(loop);
+}
