@@ -431,14 +431,16 @@ bool jzx__balance_wants_current(const struct jzx__worker *me, struct jzx__task *
     return me->balance.gather_to != NULL && word == jzx__worker_word(me->balance.gather_to);
 }
 
-bool jzx__balance_move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
-    if (task->bound != JZX__FREE || jzx__task_is_heavy(task))
-        return false;
+static bool hand_to(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
     if (!jzx__task_hand_over(task, jzx__worker_word(to), jzx__worker_queue(to, JZX__FEED_INJECT)))
         return false;
     if (jzx__parker_wake(&to->parker))
         me->balance.window.wakes++;
     return true;
+}
+
+bool jzx__balance_move(struct jzx__worker *me, struct jzx__task *task, struct jzx__worker *to) {
+    return task->bound == JZX__FREE && !jzx__task_is_heavy(task) && hand_to(me, task, to);
 }
 
 /* The same for a task that is not offered again for a while. */
@@ -469,7 +471,7 @@ bool jzx__balance_follow(struct jzx__worker *me, struct jzx__task *task, uintptr
 bool jzx__balance_toss(struct jzx__worker *me, struct jzx__task *task) {
     uint32_t steps = 1 + jzx__rng_below(&me->rng, me->sched->worker_count - 1);
     uint32_t to = (me->index + steps) % me->sched->worker_count;
-    return to != me->index && jzx__balance_move(me, task, me->sched->workers[to]);
+    return to != me->index && task->bound == JZX__FREE && hand_to(me, task, me->sched->workers[to]);
 }
 
 static void begin_window(struct jzx__worker *me, uint64_t now, uint64_t handled) {
