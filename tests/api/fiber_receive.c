@@ -30,6 +30,59 @@ static void expect_tag(jzx_context *ctx, uint32_t tag) {
     JZX_EXPECT_EQ(msg.tag, tag);
 }
 
+/* ---- Erlang's first example ---- */
+
+enum { PING = 1, PONG = 2, DONE = 3 };
+
+struct game {
+    jzx_actor_id pong;
+    uint32_t rounds;
+    uint32_t pings;
+    uint32_t pongs;
+    uint32_t dones;
+};
+
+static void play_ping(jzx_context *ctx) {
+    struct game *game = ctx->state;
+    jzx_message msg;
+    for (uint32_t i = 0; i < game->rounds; i++) {
+        send_number(ctx->loop, game->pong, ctx->self, i, PING);
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(msg.tag, PONG);
+        JZX_EXPECT_EQ(msg.sender, game->pong);
+        JZX_EXPECT_EQ(number_of(&msg), i);
+        game->pongs++;
+    }
+    fixture_send(ctx->loop, game->pong, DONE);
+}
+
+static void play_pong(jzx_context *ctx) {
+    struct game *game = ctx->state;
+    jzx_message msg;
+    while (jzx_receive(ctx, JZX_NEVER, &msg) == JZX_OK && msg.tag == PING) {
+        JZX_EXPECT_EQ(number_of(&msg), game->pings);
+        send_number(ctx->loop, msg.sender, ctx->self, game->pings, PONG);
+        game->pings++;
+    }
+    game->dones += msg.tag == DONE;
+}
+
+JZX_TEST(ping_waits_for_each_pong_and_then_says_done, "E20") {
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        struct game game = {.rounds = 1000};
+        jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = workers));
+        game.pong = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = play_pong, .state = &game,
+                                                        .place = JZX_PLACE_WORKER(0)));
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = play_ping, .state = &game,
+                                            .place = JZX_PLACE_WORKER(workers - 1)));
+        assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        assert_int_equal(game.pings, game.rounds);
+        assert_int_equal(game.pongs, game.rounds);
+        assert_int_equal(game.dones, 1);
+        fixture_destroy(loop);
+    }
+}
+
 /* ---- which ---- */
 
 static void take_all(jzx_context *ctx) {
