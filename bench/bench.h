@@ -29,6 +29,7 @@ enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_ALLOCATIONS, BENCH_SWITCHES };
  * share nothing that changes but what they send; what they count is added up after the run. */
 enum bench_kind {
     BENCH_ONE,     /* one worker only */
+    BENCH_NAMED,   /* likewise, and only if it is named: it needs much memory */
     BENCH_BOTH,    /* in both tables */
     BENCH_WORKERS, /* in the table of several workers, compared with fewer */
     BENCH_HELD,    /* likewise, but held out: nothing may be tuned by it */
@@ -71,6 +72,8 @@ struct bench {
     const jzx_config *config; /* of the loop, its workers aside; NULL: the defaults */
     uint32_t foreign_threads; /* beside those that drive the loop */
     uint32_t payload;         /* bytes a message */
+    unsigned pairs_max;       /* so many runs are enough; 0: as many as were asked for */
+    const char *peer_row;     /* what the peers' programs call it; NULL: as its name */
 
     enum bench_unit unit;
     const char *floor_row; /* of the floor program, run with the same size; NULL: no floor */
@@ -259,6 +262,13 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(timer_scale_1k)                                                                              \
     X(timer_scale_32k)                                                                             \
     X(timer_scale_1m)                                                                              \
+    X(fiber_switch)                                                                                \
+    X(fiber_turn)                                                                                  \
+    X(fiber_yield)                                                                                 \
+    X(fiber_trip)                                                                                  \
+    X(fiber_spawn)                                                                                 \
+    X(fiber_memory)                                                                                \
+    X(fiber_million)                                                                               \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

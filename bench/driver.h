@@ -125,6 +125,9 @@ extern const char *const peer_names[];
 /* Rows that the peers have, too. */
 bool is_in_race(const struct bench *bench, uint32_t workers);
 
+/* What the peers' programs call the row. */
+const char *peer_row(const struct bench *bench);
+
 /* The program of a peer, and whether it was built. */
 void peer_path(char *path, size_t size, const char *peer);
 bool peer_exists(const char *peer);

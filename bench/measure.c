@@ -97,7 +97,7 @@ static void run_peer(const struct bench *bench, const struct setup *setup) {
     peer_path(path, sizeof path, setup->peer);
     snprintf(size, sizeof size, "%llu", (unsigned long long)setup->size);
     snprintf(workers, sizeof workers, "%u", (unsigned)setup->workers);
-    execl(path, path, bench->name, size, workers, (char *)NULL);
+    execl(path, path, peer_row(bench), size, workers, (char *)NULL);
     bench_fail("cannot run %s: %s", path, strerror(errno));
 }
 
@@ -360,9 +360,11 @@ void measure(const struct bench *bench, const struct options *options, struct me
     static struct samples samples[SIDES_MAX];
     *measured = (struct measured){.bench = bench, .is_race = options->mode == MODE_PEERS};
     set_sides(measured, options);
-    unsigned most = measured->has_reference ? pairs_most(options) : options->pairs;
+    bool is_short = bench->pairs_max != 0 && bench->pairs_max < options->pairs;
+    unsigned pairs = is_short ? bench->pairs_max : options->pairs;
+    unsigned most = measured->has_reference && !is_short ? pairs_most(options) : pairs;
     do {
-        for (unsigned i = 0; i < options->pairs && measured->pairs < PAIRS_MAX; i++) {
+        for (unsigned i = 0; i < pairs && measured->pairs < PAIRS_MAX; i++) {
             if (!run_pair(measured, samples, measured->pairs++)) {
                 measured->failed = true;
                 return;

@@ -134,6 +134,7 @@ static bool is_in_table(const struct said *said, const struct bench *bench) {
         return is_in_race(bench, said->options.workers);
     switch (bench->kind) {
     case BENCH_ONE: return !said->workers;
+    case BENCH_NAMED: return !said->workers && said->names;
     case BENCH_BOTH: return !said->held;
     case BENCH_WORKERS: return said->workers && !said->held;
     case BENCH_SEVERAL: return said->workers && !said->held && said->options.workers > 1;
@@ -149,7 +150,7 @@ static const char *why_not(const struct said *said, const struct bench *bench) {
         return "held out, see --held:";
     if (said->held)
         return "not one of those that are held out:";
-    if (bench->kind == BENCH_ONE)
+    if (bench->kind == BENCH_ONE || bench->kind == BENCH_NAMED)
         return "runs with one worker only:";
     return said->workers ? "needs two workers at least:" : "needs --workers:";
 }

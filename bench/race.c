@@ -22,16 +22,21 @@ static const struct heat {
     const char *name;
     double lead;
     double lead_2;
-    bool is_fixed; /* a part of the size is another problem, or none */
+    bool is_fixed;     /* a part of the size is another problem, or none */
+    const char *among; /* whom we want to be ahead of; NULL: all */
 } heats[] = {
-    {"pingpong", 8, 8, false},     {"ring", 8, 8, false},       {"counting", 2, 2, false},
-    {"fanin", 2, 1.6, false},      {"big", 4, 4, false},        {"create", 6, 6, false},
-    {"forkjoin", 2, 2, false},     {"skynet", 6, 6, true},      {"fib", 4.5, 10, false},
-    {"chameneos", 6, 6, false},    {"memory", 3, 0, true},      {"philosophers", 0, 0, false},
-    {"buffer", 0, 0, false},       {"dictionary", 0, 0, false}, {"quicksort", 0, 0, true},
-    {"nqueens", 0, 0, true},       {"sieve", 0, 0, true},       {"chat", 0, 0, false},
-    {"timer-cancel", 1, 1, false}, {"timer-fire", 8, 0, true},  {"wake", 0, 0, false},
-    {"restart", 3, 3, false},      {"monitor", 3, 3, false},
+    {"pingpong", 8, 8, false, NULL},     {"ring", 8, 8, false, NULL},
+    {"counting", 2, 2, false, NULL},     {"fanin", 2, 1.6, false, NULL},
+    {"big", 4, 4, false, NULL},          {"create", 6, 6, false, NULL},
+    {"forkjoin", 2, 2, false, NULL},     {"skynet", 6, 6, true, NULL},
+    {"fib", 4.5, 10, false, NULL},       {"chameneos", 6, 6, false, NULL},
+    {"memory", 3, 0, true, NULL},        {"philosophers", 0, 0, false, NULL},
+    {"buffer", 0, 0, false, NULL},       {"dictionary", 0, 0, false, NULL},
+    {"quicksort", 0, 0, true, NULL},     {"nqueens", 0, 0, true, NULL},
+    {"sieve", 0, 0, true, NULL},         {"chat", 0, 0, false, NULL},
+    {"timer-cancel", 1, 1, false, NULL}, {"timer-fire", 8, 0, true, NULL},
+    {"wake", 0, 0, false, NULL},         {"restart", 3, 3, false, NULL},
+    {"monitor", 3, 3, false, NULL},      {"fiber-trip", 1, 0, false, "erlang go boostfiber"},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])
@@ -44,6 +49,15 @@ static const struct heat *heat_of(const struct bench *bench) {
             return &heats[i];
     }
     return NULL;
+}
+
+const char *peer_row(const struct bench *bench) {
+    return bench->peer_row != NULL ? bench->peer_row : bench->name;
+}
+
+/* False if the row is about others: such a peer is shown with --peers=all, and decides nothing. */
+static bool is_rival(const struct heat *heat, const char *peer) {
+    return heat->among == NULL || strstr(heat->among, peer) != NULL;
 }
 
 bool is_in_race(const struct bench *bench, uint32_t workers) {
@@ -140,6 +154,8 @@ void choose_peers(const struct options *options, struct measured *measured) {
     const struct setup ours = measured->sides[0].setup;
     for (const char *const *peer = peer_names; *peer != NULL; peer++) {
         struct candidate candidate;
+        if (!options->every_peer && !is_rival(heat_of(measured->bench), *peer))
+            continue;
         if (try_peer(measured->bench, &ours, *peer, &candidate))
             rank(ranked, count++, candidate);
     }
@@ -154,16 +170,19 @@ void choose_peers(const struct options *options, struct measured *measured) {
 /* Whether every peer takes as many times as long as ours as is wanted; unclear if that lies between
  * the quartiles of the nearest one. */
 enum lead lead_of(const struct measured *measured) {
+    const struct heat *heat = heat_of(measured->bench);
     double wanted = lead_wanted(measured->bench, measured->sides[0].setup.workers);
-    unsigned nearest = 1;
-    if (measured->count == 1)
+    unsigned nearest = 0;
+    for (unsigned i = 1; i < measured->count; i++) {
+        if (is_rival(heat, measured->sides[i].setup.peer) &&
+            (nearest == 0 ||
+             measured->sides[i].ratio.median < measured->sides[nearest].ratio.median))
+            nearest = i;
+    }
+    if (nearest == 0)
         return LEAD_NO_PEER;
     if (wanted <= 0)
         return LEAD_NONE_WANTED;
-    for (unsigned i = 2; i < measured->count; i++) {
-        if (measured->sides[i].ratio.median < measured->sides[nearest].ratio.median)
-            nearest = i;
-    }
     const struct spread *ratio = &measured->sides[nearest].ratio;
     if (ratio->q1 < wanted && wanted <= ratio->q3)
         return LEAD_UNCLEAR;
@@ -197,7 +216,7 @@ void print_recorded(FILE *out, const struct bench *bench, uint32_t workers) {
         unsigned count;
         double figure;
         if (sscanf(line, "%31s %u %31s %lf", row, &count, peer, &figure) == 4 &&
-            strcmp(row, bench->name) == 0 && count == workers) {
+            strcmp(row, peer_row(bench)) == 0 && count == workers) {
             fprintf(out, "%s%s %.0f", separator, peer, figure);
             separator = ", ";
         }
