@@ -28,24 +28,30 @@ static bool is_for_call(const struct jzx__filter *filter, struct jzx__message *m
     return is_end_of(message, filter->monitor);
 }
 
-/* The predicate is the user's code, inside the bracket (S3 of seat.h). */
-static bool ask_predicate(const struct jzx__fiber *fiber, struct jzx__message *message) {
+/* Whether a message is wanted. */
+enum wanted { UNASKED = -1, /* the turn is over: a predicate is asked in the next one */ NO, YES };
+
+/* The predicate is the user's code, inside the bracket (S3 of seat.h). It is asked once: so not in
+ * a turn that is over. */
+static enum wanted ask_predicate(const struct jzx__fiber *fiber, struct jzx__message *message) {
     const jzx_message view = jzx__fiber_view(message);
     struct jzx__seat *seat = fiber->turn.seat;
+    if (fiber->worker->budget.left <= 1)
+        return UNASKED;
     jzx__seat_leave(seat, JZX__SEAT_IN_PREDICATE);
     bool matches = fiber->filter->fn(fiber->filter->arg, &view);
     jzx__seat_enter(seat);
-    return matches;
+    return matches ? YES : NO;
 }
 
-static bool matches(const struct jzx__fiber *fiber, struct jzx__message *message) {
+static enum wanted matches(const struct jzx__fiber *fiber, struct jzx__message *message) {
     switch (fiber->filter->kind) {
-    case JZX__FILTER_ANY: return true;
-    case JZX__FILTER_TAG: return message->tag == fiber->filter->value;
-    case JZX__FILTER_SENDER: return message->sender == fiber->filter->value;
+    case JZX__FILTER_ANY: return YES;
+    case JZX__FILTER_TAG: return message->tag == fiber->filter->value ? YES : NO;
+    case JZX__FILTER_SENDER: return message->sender == fiber->filter->value ? YES : NO;
     case JZX__FILTER_MATCH: return ask_predicate(fiber, message);
-    case JZX__FILTER_NONE: return false;
-    default: return is_for_call(fiber->filter, message);
+    case JZX__FILTER_NONE: return NO;
+    default: return is_for_call(fiber->filter, message) ? YES : NO;
     }
 }
 
@@ -150,8 +156,11 @@ static enum jzx__look judge(struct jzx__worker *me, struct jzx__actor *actor,
 /* One that matches. NONE: it is gone, and the next is looked at. */
 static enum jzx__scan take(struct jzx__worker *me, struct jzx__fiber *fiber,
                            struct jzx__node *before, struct jzx__node *node) {
-    if (me->budget.left <= 1)
-        return JZX__SCAN_SPENT;
+    if (me->budget.left <= 1) {
+        if (fiber->filter->kind != JZX__FILTER_MATCH)
+            return JZX__SCAN_SPENT;
+        me->budget.left = 2; /* the predicate has ended the turn itself: one more */
+    }
     if (jzx__lane_is_special(node->lane)) {
         leave_node(fiber, before, node); /* it may be gone after the look */
         switch (look_at(me, fiber->turn.actor, before, node)) {
@@ -192,10 +201,12 @@ enum jzx__scan jzx__fiber_scan(struct jzx__worker *me, struct jzx__fiber *fiber,
             continue;
         }
         uint32_t changes = fiber->changes;
-        bool wanted = matches(fiber, jzx__message_of(node));
+        enum wanted wanted = matches(fiber, jzx__message_of(node));
         if (JZX_UNLIKELY(fiber->changes != changes))
             continue; /* a predicate has sent something to its own mailbox, which is full */
-        if (!wanted) {
+        if (wanted != YES) {
+            if (wanted == UNASKED)
+                return JZX__SCAN_SPENT;
             advance(fiber, before, node);
             continue;
         }

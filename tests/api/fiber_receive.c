@@ -201,6 +201,58 @@ JZX_TEST(a_predicate_sees_each_message_once_a_call, "E15") {
     fixture_destroy(loop);
 }
 
+/* A send to a full mailbox ends the turn of the sender. */
+static void end_turn(jzx_context *ctx) {
+    const struct life *life = ctx->state;
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, life->other, ctx->self, NULL, 0, 1), JZX_ERR_MAILBOX_FULL);
+}
+
+/* Its mailbox stays full. */
+static void keep_full(jzx_context *ctx) {
+    JZX_EXPECT_EQ(jzx_sleep(ctx, JZX_NEVER), JZX_OK);
+}
+
+static jzx_context *matching;
+static bool ends_turn_itself;
+static uint32_t asked_count;
+
+static bool count_and_take(void *arg, const jzx_message *msg) {
+    (void)arg;
+    asked_count++;
+    if (ends_turn_itself)
+        end_turn(matching);
+    return msg->tag == 2;
+}
+
+static void match_at_the_end_of_a_turn(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_message msg;
+    matching = ctx;
+    while (jzx_send(ctx->loop, life->other, ctx->self, NULL, 0, 1) == JZX_OK)
+        continue;
+    for (uint32_t i = 0; i < 2; i++) {
+        asked_count = 0;
+        ends_turn_itself = i == 1;
+        send_number(ctx->loop, ctx->self, FROM, i, 1);
+        send_number(ctx->loop, ctx->self, FROM, i, 2);
+        end_turn(ctx);
+        JZX_EXPECT_EQ(jzx_receive_match(ctx, count_and_take, NULL, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(number_of(&msg), i);
+        JZX_EXPECT_EQ(asked_count, 2 + i); /* those of the first round are still there */
+    }
+    life->finished++;
+}
+
+JZX_TEST(a_predicate_sees_each_message_once_though_the_turn_ends, "E15") {
+    jzx_loop *loop = fixture_loop();
+    struct life life = {0};
+    life.other = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = keep_full, .mailbox_cap = 2));
+    spawn_fiber(loop, match_at_the_end_of_a_turn, &life);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(life.finished, 1);
+    fixture_destroy(loop);
+}
+
 /* Behind many that it has passed over, again and again, with other forms in between. */
 static void answer_behind_many(jzx_context *ctx) {
     struct life *life = ctx->state;
