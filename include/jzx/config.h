@@ -83,6 +83,21 @@ typedef enum jzx_contain {
     JZX_CONTAIN_FAULTS = 2    /* SIGSEGV, SIGBUS, SIGFPE, SIGILL */
 } jzx_contain;
 
+/* What becomes of a call that waits (jzx/fiber.h) where nothing may wait: in a behaviour, an init, a
+ * cleanup, a predicate or a callback of the runtime, on a thread that is no worker, or with a
+ * context that is not the calling fiber's own. */
+typedef enum jzx_on_wait {
+    JZX_ON_WAIT_DEFAULT = 0, /* JZX_ON_WAIT_REFUSE */
+    JZX_ON_WAIT_REFUSE = 1,  /* it returns JZX_ERR_WOULD_SUSPEND at once, and does nothing else */
+    JZX_ON_WAIT_FAIL = 2,    /* the actor whose code makes the call ends there, as by jzx_exit, with
+                              * JZX_EXIT_FAIL and a text that names the call; of an actor that has
+                              * ended already, only the cleanup does. Where no actor can be ended (an
+                              * observer, a destructor, a function of jzx_loop_call, a thread that
+                              * is no worker) the log names call and caller as an error, and the
+                              * call returns JZX_ERR_WOULD_SUSPEND */
+    JZX_ON_WAIT_ABORT = 3    /* everywhere: the text on standard error, then abort() */
+} jzx_on_wait;
+
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first
  * actor and after it ran its last: outside of the loop, so that jzx_current_kind is NONE. worker is
  * the one that the thread is the home of: it drives no other, and has it back when a behaviour that
@@ -140,7 +155,8 @@ typedef struct jzx_config {
                        * the loop have an alternate signal stack of 64 KiB from the system. Others'
                        * handlers still get what is not contained. A program that is linked
                        * statically cannot have it: create returns NULL */
-    uint32_t max_calls; /* functions of jzx_loop_call that may wait; JZX_UNLIMITED */
+    uint32_t max_calls;  /* functions of jzx_loop_call that may wait; JZX_UNLIMITED */
+    jzx_on_wait on_wait; /* what a call that waits does where nothing may wait */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

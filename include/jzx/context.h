@@ -13,8 +13,8 @@ typedef enum jzx_context_kind {
     JZX_CONTEXT_NONE = 0,  /* on a thread of another kind, the one that reports stalls among them */
     JZX_CONTEXT_FIBER = 1, /* in a fiber's own code: it may wait, see jzx/fiber.h */
     JZX_CONTEXT_WAITLESS = 2 /* in a behaviour, an init, or a callback of the runtime (cleanup,
-                              * observer, destructor, predicate, call): calls that wait are
-                              * JZX_ERR_WOULD_SUSPEND */
+                              * observer, destructor, predicate, call): calls that wait do
+                              * what config.on_wait says, by default JZX_ERR_WOULD_SUSPEND */
 } jzx_context_kind;
 
 JZX_BEGIN_C

@@ -19,7 +19,7 @@
  * Who waits, waits for one thing at a time, and the calls below are the only places where a fiber
  * is suspended. All of them need the fiber's own context. In a behaviour, an init, a cleanup, a
  * predicate or a callback of the runtime they return JZX_ERR_WOULD_SUSPEND at once, and nothing
- * has happened. A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx,
+ * has happened; config.on_wait makes them fail the actor or abort instead. A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx,
  * JZX_MS(50)); one that has passed already, 0 for instance, makes the call look once and not wait.
  * A wait that has timed out (JZX_ERR_TIMEOUT) has consumed nothing.
  *

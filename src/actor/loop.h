@@ -46,6 +46,7 @@ struct jzx_loop {
     size_t default_heap_quota;     /* 0: unlimited */
     _Atomic uint64_t left_at_stop; /* messages that a gentle stop has left unhandled; a gauge */
     uint32_t calls_max;
+    jzx_on_wait on_wait;
     _Atomic uint32_t calls; /* functions that wait for worker 0. Decides */
 
     /* The caller's own. */

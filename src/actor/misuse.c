@@ -15,16 +15,24 @@ static const struct jzx__turn *running_turn(void) {
     return seat->cleanup != NULL ? seat->cleanup : seat->turn;
 }
 
-void jzx__misuse_report(struct jzx_loop *loop, const char *call, const void *ptr,
-                        const char *what) {
+_Static_assert(JZX_NAME_MAX + 48 <= JZX__CALLER_SIZE, "a name fits");
+
+void jzx__misuse_caller(char *text, size_t size) {
     const struct jzx__turn *turn = running_turn();
     char name[JZX_NAME_MAX + 1] = "";
-    char who[JZX_NAME_MAX + 48] = "a thread that is no actor";
-    if (turn != NULL) {
-        jzx__name_read(turn->actor, name);
-        snprintf(who, sizeof who, "actor %u.%u%s%s", jzx_id_index(turn->ctx.self),
-                 jzx_id_generation(turn->ctx.self), name[0] == '\0' ? "" : " ", name);
+    if (turn == NULL) {
+        snprintf(text, size, "a thread that is no actor");
+        return;
     }
+    jzx__name_read(turn->actor, name);
+    snprintf(text, size, "actor %u.%u%s%s", jzx_id_index(turn->ctx.self),
+             jzx_id_generation(turn->ctx.self), name[0] == '\0' ? "" : " ", name);
+}
+
+void jzx__misuse_report(struct jzx_loop *loop, const char *call, const void *ptr,
+                        const char *what) {
+    char who[JZX__CALLER_SIZE];
+    jzx__misuse_caller(who, sizeof who);
     struct jzx__visit visit;
     jzx__visit_begin(&visit); /* S3 of seat.h */
     jzx__log(&loop->sched.log, JZX_LOG_ERROR, "%s(%p) by %s: %s", call, ptr, who, what);

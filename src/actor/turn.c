@@ -429,8 +429,7 @@ static jzx_exit_reason allowed_reason(jzx_exit_reason reason) {
     }
 }
 
-/* True if user code of this turn runs on this thread, so that there is a way back. */
-static bool can_jump(const struct jzx__turn *turn) {
+bool jzx__turn_can_exit(const struct jzx__turn *turn) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
     if (!jzx__seat_exists(seat))
         return false;
@@ -444,7 +443,7 @@ static bool can_jump(const struct jzx__turn *turn) {
 
 void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, const char *text) {
     struct jzx__turn *turn = ctx == NULL ? NULL : jzx__turn_of(ctx);
-    if (turn == NULL || !can_jump(turn))
+    if (turn == NULL || !jzx__turn_can_exit(turn))
         jzx__wrong_use("jzx_exit was called outside of the actor's own turn");
     turn->exits = true;
     turn->exit_reason = allowed_reason(reason);

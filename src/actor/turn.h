@@ -12,6 +12,10 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
 /* A turn that went on without the worker is over: does what its end asks for. */
 void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat);
 
+/* True if user code of this turn (or of this cleanup) runs on this thread, so that jzx_exit can
+ * leave it. */
+bool jzx__turn_can_exit(const struct jzx__turn *turn);
+
 /* ---- for kinds whose turns outlive a pass ---- */
 
 /* The thread has lost its worker while user code ran: it is a foreign thread now, inside no

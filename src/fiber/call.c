@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-/* A call by another context than a fiber's own. */
-static jzx_err refusal(const jzx_context *ctx) {
-    return ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
-}
-
 /* The worker of the fiber, or NULL if its thread has lost it. Inside. */
 static struct jzx__worker *worker_of(const struct jzx__fiber *fiber) {
     return fiber->is_lost ? NULL : fiber->worker;
@@ -20,10 +15,10 @@ static struct jzx__worker *worker_of(const struct jzx__fiber *fiber) {
 
 /* Waits for a message that no receive sees. On JZX_OK the bracket is open, and fiber->found is the
  * message. */
-static jzx_err wait_for(jzx_context *ctx, const struct jzx__filter *filter, uint64_t deadline_ns,
-                        struct jzx__fiber **fiber) {
+static jzx_err wait_for(jzx_context *ctx, const char *call, const struct jzx__filter *filter,
+                        uint64_t deadline_ns, struct jzx__fiber **fiber) {
     jzx_err err;
-    *fiber = jzx__fiber_enter(ctx, &err);
+    *fiber = jzx__fiber_enter(ctx, call, &err);
     if (*fiber == NULL)
         return err;
     jzx__fiber_set_filter(*fiber, filter);
@@ -49,7 +44,7 @@ jzx_err jzx_join(jzx_context *ctx, jzx_actor_id id, uint64_t deadline_ns, jzx_ex
     struct jzx__filter filter = {.kind = JZX__FILTER_JOIN, .object = id};
     struct jzx__fiber *fiber;
     if (!jzx__fiber_may_wait(ctx))
-        return refusal(ctx);
+        return jzx__fiber_refuse(ctx, "jzx_join");
     jzx_err err = jzx_monitor(ctx, id, &filter.monitor);
     if (err == JZX_ERR_NO_SUCH_ACTOR) {
         if (how != NULL)
@@ -58,7 +53,7 @@ jzx_err jzx_join(jzx_context *ctx, jzx_actor_id id, uint64_t deadline_ns, jzx_ex
     }
     if (err != JZX_OK)
         return err;
-    err = wait_for(ctx, &filter, deadline_ns, &fiber);
+    err = wait_for(ctx, "jzx_join", &filter, deadline_ns, &fiber);
     if (err == JZX_OK)
         read_notice(fiber, how);
     else
@@ -85,7 +80,7 @@ static void keep_answer(struct jzx__fiber *fiber, jzx_message *answer) {
 static jzx_err await_answer(jzx_context *ctx, const struct jzx__filter *filter,
                             uint64_t deadline_ns, jzx_message *answer) {
     struct jzx__fiber *fiber;
-    jzx_err err = wait_for(ctx, filter, deadline_ns, &fiber);
+    jzx_err err = wait_for(ctx, "jzx_call", filter, deadline_ns, &fiber);
     if (err != JZX_OK) {
         jzx_ask_cancel(ctx, filter->value);
         jzx_demonitor(ctx, filter->monitor);
@@ -105,7 +100,7 @@ jzx_err jzx_call(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len
                  uint64_t deadline_ns, jzx_message *answer) {
     struct jzx__filter filter = {.kind = JZX__FILTER_CALL, .object = to};
     if (!jzx__fiber_may_wait(ctx))
-        return refusal(ctx);
+        return jzx__fiber_refuse(ctx, "jzx_call");
     jzx_err err = jzx_monitor(ctx, to, &filter.monitor);
     if (err != JZX_OK)
         return err;

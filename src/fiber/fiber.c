@@ -5,6 +5,7 @@
 #include "actor/exit.h"
 #include "actor/mailbox.h"
 #include "actor/turn.h"
+#include "actor/waitless.h"
 #include "base/switch.h"
 #include "fiber/receive.h"
 #include "fiber/stacks.h"
@@ -22,6 +23,10 @@ struct jzx__seat *jzx__fiber_seat(void) {
 
 bool jzx__fiber_may_wait(const jzx_context *ctx) {
     return jzx__fiber_is_own(jzx__fiber_seat(), ctx);
+}
+
+jzx_err jzx__fiber_refuse(const jzx_context *ctx, const char *call) {
+    return ctx == NULL ? JZX_ERR_INVALID_ARG : jzx__waitless_refuse(ctx->loop, call);
 }
 
 /* Requests of others, and what its turn has to look at beside its kind. */
@@ -552,9 +557,10 @@ uint64_t jzx_in(const jzx_context *ctx, uint64_t delay_ns) {
     return ctx == NULL ? delay_ns : jzx__timer_add(jzx_loop_now(ctx->loop), delay_ns);
 }
 
-JZX_INLINE jzx_err wait_plainly(jzx_context *ctx, enum jzx__wish wish, uint64_t until_ns) {
+JZX_INLINE jzx_err wait_plainly(jzx_context *ctx, const char *call, enum jzx__wish wish,
+                                uint64_t until_ns) {
     jzx_err err;
-    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, call, &err);
     if (fiber == NULL)
         return err;
     err = jzx__fiber_wait(fiber, wish, until_ns);
@@ -565,9 +571,9 @@ JZX_INLINE jzx_err wait_plainly(jzx_context *ctx, enum jzx__wish wish, uint64_t 
 }
 
 jzx_err jzx_sleep(jzx_context *ctx, uint64_t until_ns) {
-    return wait_plainly(ctx, JZX__WISH_TIME, until_ns);
+    return wait_plainly(ctx, "jzx_sleep", JZX__WISH_TIME, until_ns);
 }
 
 jzx_err jzx_yield(jzx_context *ctx) {
-    return wait_plainly(ctx, JZX__WISH_TURN, 0);
+    return wait_plainly(ctx, "jzx_yield", JZX__WISH_TURN, 0);
 }

@@ -152,12 +152,17 @@ static inline bool jzx__fiber_is_own(const struct jzx__seat *seat, const jzx_con
            !jzx__seat_is_inside(seat);
 }
 
-/* Opens the bracket. NULL if this is no fiber's own code with its own context: *err says why, and
- * there is nothing to end. */
-static inline struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, jzx_err *err) {
+/* The answer of a call that waits to code that may not: does what config.on_wait says, and returns
+ * the status if there is one to return. call is its public name. */
+JZX_COLD jzx_err jzx__fiber_refuse(const jzx_context *ctx, const char *call);
+
+/* Opens the bracket. NULL if this is no fiber's own code with its own context: that was refused,
+ * *err is the status, and there is nothing to end. */
+static inline struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, const char *call,
+                                                  jzx_err *err) {
     struct jzx__seat *seat = jzx__fiber_seat();
     if (JZX_UNLIKELY(!jzx__fiber_is_own(seat, ctx))) {
-        *err = ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
+        *err = jzx__fiber_refuse(ctx, call);
         return NULL;
     }
     struct jzx__fiber *fiber = jzx__fiber_of_turn(seat->turn);

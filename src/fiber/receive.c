@@ -273,12 +273,12 @@ static enum jzx__scan receive_here(struct jzx__fiber *fiber, uint64_t deadline_n
     return scan;
 }
 
-JZX_INLINE jzx_err receive(jzx_context *ctx, const struct jzx__filter *filter, uint64_t deadline_ns,
-                           jzx_message *msg) {
+JZX_INLINE jzx_err receive(jzx_context *ctx, const char *call, const struct jzx__filter *filter,
+                           uint64_t deadline_ns, jzx_message *msg) {
     jzx_err err;
     if (msg == NULL)
         return JZX_ERR_INVALID_ARG;
-    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, call, &err);
     if (JZX_UNLIKELY(fiber == NULL))
         return err;
     jzx__fiber_set_filter(fiber, filter);
@@ -297,19 +297,19 @@ JZX_INLINE jzx_err receive(jzx_context *ctx, const struct jzx__filter *filter, u
 
 jzx_err jzx_receive(jzx_context *ctx, uint64_t deadline_ns, jzx_message *msg) {
     const struct jzx__filter filter = {.kind = JZX__FILTER_ANY};
-    return receive(ctx, &filter, deadline_ns, msg);
+    return receive(ctx, "jzx_receive", &filter, deadline_ns, msg);
 }
 
 jzx_err jzx_receive_tag(jzx_context *ctx, uint32_t tag, uint64_t deadline_ns, jzx_message *msg) {
     const struct jzx__filter filter = {.kind = JZX__FILTER_TAG, .value = tag, .object = tag};
-    return receive(ctx, &filter, deadline_ns, msg);
+    return receive(ctx, "jzx_receive_tag", &filter, deadline_ns, msg);
 }
 
 jzx_err jzx_receive_from(jzx_context *ctx, jzx_actor_id sender, uint64_t deadline_ns,
                          jzx_message *msg) {
     const struct jzx__filter filter = {
         .kind = JZX__FILTER_SENDER, .value = sender, .object = sender};
-    return receive(ctx, &filter, deadline_ns, msg);
+    return receive(ctx, "jzx_receive_from", &filter, deadline_ns, msg);
 }
 
 jzx_err jzx_receive_match(jzx_context *ctx, jzx_match_fn fn, void *arg, uint64_t deadline_ns,
@@ -317,5 +317,5 @@ jzx_err jzx_receive_match(jzx_context *ctx, jzx_match_fn fn, void *arg, uint64_t
     const struct jzx__filter filter = {.kind = JZX__FILTER_MATCH, .fn = fn, .arg = arg};
     if (fn == NULL)
         return JZX_ERR_INVALID_ARG;
-    return receive(ctx, &filter, deadline_ns, msg);
+    return receive(ctx, "jzx_receive_match", &filter, deadline_ns, msg);
 }

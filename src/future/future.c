@@ -2,6 +2,7 @@
 /* Promises and futures, and those who wait for them. */
 #include "future/future.h"
 
+#include "actor/waitless.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "fiber/fiber.h"
@@ -484,7 +485,7 @@ jzx_err jzx_await(jzx_context *ctx, jzx_future *future, uint64_t deadline_ns, vo
     jzx_err err;
     if (future == NULL)
         return JZX_ERR_INVALID_ARG;
-    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, "jzx_await", &err);
     if (fiber == NULL)
         return err;
     if (jzx__future_state(future) == JZX_FUTURE_PENDING) {
@@ -519,7 +520,7 @@ jzx_err jzx_future_wait(jzx_future *future, uint64_t deadline_ns, void *value) {
     if (future == NULL)
         return JZX_ERR_INVALID_ARG;
     if (jzx__seat_exists(jzx__seat_of_thread))
-        return JZX_ERR_WOULD_SUSPEND;
+        return jzx__waitless_refuse(NULL, "jzx_future_wait");
     jzx_err err = jzx_future_try(future, value);
     if (err != JZX_ERR_TIMEOUT || jzx__future_is_settled(future) || deadline_ns == 0)
         return err;

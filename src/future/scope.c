@@ -385,7 +385,7 @@ jzx_err jzx_scope_close(jzx_context *ctx, jzx_scope *scope, jzx_scope_result *ho
     jzx_err err;
     if (scope == NULL || (how != NULL && !jzx__is_sized(how, sizeof *how)))
         return JZX_ERR_INVALID_ARG;
-    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, "jzx_scope_close", &err);
     if (fiber == NULL)
         return err;
     if (!begin_close(scope)) {

@@ -47,6 +47,8 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->max_groups, JZX_UNLIMITED);
     default_to(&config->max_members_per_group, JZX_UNLIMITED);
     default_to(&config->max_calls, JZX_DEFAULT_MAX_CALLS);
+    if (config->on_wait == JZX_ON_WAIT_DEFAULT)
+        config->on_wait = JZX_ON_WAIT_REFUSE;
 }
 
 /* What depends on the machine, and is not written into a user's configuration. */
@@ -108,6 +110,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "contain";
     if (config->max_calls == JZX_NONE)
         return "max_calls";
+    if ((unsigned)config->on_wait > JZX_ON_WAIT_ABORT)
+        return "on_wait";
     return NULL;
 }
 
