@@ -98,6 +98,17 @@ typedef enum jzx_on_wait {
     JZX_ON_WAIT_ABORT = 3    /* everywhere: the text on standard error, then abort() */
 } jzx_on_wait;
 
+/* What becomes of an actor whose code was reported to have stalled (JZX_EVENT_STALL). Whether its
+ * worker goes on meanwhile is spare_threads_max's affair. */
+typedef enum jzx_on_stall {
+    JZX_ON_STALL_DEFAULT = 0, /* JZX_ON_STALL_GO_ON */
+    JZX_ON_STALL_GO_ON = 1,   /* nothing */
+    JZX_ON_STALL_FAIL = 2 /* it ends with JZX_EXIT_FAIL when its behaviour or init returns, or at
+                               * the next call of the fiber that waits, and handles nothing more;
+                               * supervisors do not. Not sooner: it may hold a lock, that of malloc
+                               * for instance, so no signal can lead out of it */
+} jzx_on_stall;
+
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first
  * actor and after it ran its last: outside of the loop, so that jzx_current_kind is NONE. worker is
  * the one that the thread is the home of: it drives no other, and has it back when a behaviour that
@@ -155,8 +166,9 @@ typedef struct jzx_config {
                        * the loop have an alternate signal stack of 64 KiB from the system. Others'
                        * handlers still get what is not contained. A program that is linked
                        * statically cannot have it: create returns NULL */
-    uint32_t max_calls;  /* functions of jzx_loop_call that may wait; JZX_UNLIMITED */
-    jzx_on_wait on_wait; /* what a call that waits does where nothing may wait */
+    uint32_t max_calls;    /* functions of jzx_loop_call that may wait; JZX_UNLIMITED */
+    jzx_on_wait on_wait;   /* what a call that waits does where nothing may wait */
+    jzx_on_stall on_stall; /* what a stall means for the actor */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -22,9 +22,11 @@ struct jzx_loop;
 #define JZX__WANT_STOP 0x04u
 #define JZX__WANT_DRAIN 0x08u
 #define JZX__WANT_SHUTDOWN 0x10u
-#define JZX__WANT_FINISH 0x20u /* as DRAIN, and then ends with JZX_EXIT_SHUTDOWN */
+#define JZX__WANT_FINISH 0x20u  /* as DRAIN, and then ends with JZX_EXIT_SHUTDOWN */
+#define JZX__WANT_STALLED 0x40u /* as FAIL, with its own text; supervisors do not obey */
 #define JZX__WANT_GENTLE (JZX__WANT_DRAIN | JZX__WANT_FINISH)
-#define JZX__WANT_END (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP | JZX__WANT_SHUTDOWN)
+#define JZX__WANT_END                                                                              \
+    (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP | JZX__WANT_SHUTDOWN | JZX__WANT_STALLED)
 
 /* Slow things that the turn must look at before each message. */
 #define JZX__CARE_START 0x01u       /* the init is due */

@@ -8,10 +8,16 @@
 
 jzx_exit_reason jzx__control_reason(uint64_t state) {
     const uint64_t by_supervisor = JZX__WANT_SHUTDOWN | JZX__WANT_FINISH;
-    return state & JZX__WANT_KILL   ? JZX_EXIT_KILLED
-           : state & JZX__WANT_FAIL ? JZX_EXIT_FAIL
-           : state & by_supervisor  ? JZX_EXIT_SHUTDOWN
-                                    : JZX_EXIT_NORMAL;
+    const uint64_t fails = JZX__WANT_FAIL | JZX__WANT_STALLED;
+    return state & JZX__WANT_KILL  ? JZX_EXIT_KILLED
+           : state & fails         ? JZX_EXIT_FAIL
+           : state & by_supervisor ? JZX_EXIT_SHUTDOWN
+                                   : JZX_EXIT_NORMAL;
+}
+
+const char *jzx__control_text(uint64_t state) {
+    bool stalled = (state & JZX__WANT_STALLED) && !(state & (JZX__WANT_KILL | JZX__WANT_FAIL));
+    return stalled ? "it has not returned for stall_after_ns" : NULL;
 }
 
 /* False if the slot has another generation by now. */

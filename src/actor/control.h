@@ -8,6 +8,9 @@
 /* The reason of an actor that ends by the requests in its state word: of several, the strongest. */
 jzx_exit_reason jzx__control_reason(uint64_t state);
 
+/* The text of such an end, or NULL. */
+const char *jzx__control_text(uint64_t state);
+
 /* Asks an actor for something (JZX__WANT_*). me is this thread's worker, or NULL. */
 jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
                            uint32_t want);

@@ -47,6 +47,7 @@ struct jzx_loop {
     _Atomic uint64_t left_at_stop; /* messages that a gentle stop has left unhandled; a gauge */
     uint32_t calls_max;
     jzx_on_wait on_wait;
+    jzx_on_stall on_stall;
     _Atomic uint32_t calls; /* functions that wait for worker 0. Decides */
 
     /* The caller's own. */

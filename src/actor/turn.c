@@ -130,6 +130,8 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     bool is_super = jzx__actor_is_super(actor);
     uint64_t state = take_requests(&actor->task, is_super);
     actor->task.care &= (uint16_t)~JZX__CARE_WANT;
+    if (is_super)
+        state &= ~(uint64_t)JZX__WANT_STALLED;
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
@@ -140,7 +142,7 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     if (state & JZX__WANT_END) {
         if (actor->task.care & JZX__CARE_FINISH)
             state |= JZX__WANT_FINISH; /* its supervisor has asked before: that counts, too */
-        jzx__actor_end(me, actor, jzx__control_reason(state), NULL);
+        jzx__actor_end(me, actor, jzx__control_reason(state), jzx__control_text(state));
         return false;
     }
     if (state & JZX__WANT_GENTLE)

@@ -49,6 +49,8 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->max_calls, JZX_DEFAULT_MAX_CALLS);
     if (config->on_wait == JZX_ON_WAIT_DEFAULT)
         config->on_wait = JZX_ON_WAIT_REFUSE;
+    if (config->on_stall == JZX_ON_STALL_DEFAULT)
+        config->on_stall = JZX_ON_STALL_GO_ON;
 }
 
 /* What depends on the machine, and is not written into a user's configuration. */
@@ -112,6 +114,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "max_calls";
     if ((unsigned)config->on_wait > JZX_ON_WAIT_ABORT)
         return "on_wait";
+    if ((unsigned)config->on_stall > JZX_ON_STALL_FAIL)
+        return "on_stall";
     return NULL;
 }
 

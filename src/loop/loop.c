@@ -138,6 +138,7 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
     loop->default_heap_quota = config->default_heap_quota;
     loop->calls_max = config->max_calls;
     loop->on_wait = config->on_wait;
+    loop->on_stall = config->on_stall;
     if (!jzx__sched_init(&loop->sched, config, &actor_ops))
         return false;
     join_clock(&loop->sched);

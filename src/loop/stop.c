@@ -129,9 +129,21 @@ void jzx__loop_tell_left(struct jzx_loop *loop) {
 
 /* ---- stalls ---- */
 
+/* It sees the request when its code has returned, which the observer may bring about: so before
+ * that. */
+static void fail_stalled(struct jzx_loop *loop, jzx_actor_id id) {
+    struct jzx__visit visit;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    if (jzx__table_lookup(&loop->table, id) != NULL) /* else it has ended, which is no error */
+        (void)jzx__actor_request(loop, me, id, JZX__WANT_STALLED);
+    jzx__visit_end(&visit);
+}
+
 void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *stall) {
     struct jzx_loop *loop = jzx__loop_of(worker);
     char name[JZX_NAME_MAX + 1];
+    if (!stall->over && loop->on_stall == JZX_ON_STALL_FAIL)
+        fail_stalled(loop, stall->id);
     jzx__name_read(jzx__actor_of(stall->task), name);
     /* relaxed: who has ended meanwhile has no name any more */
     if (jzx__atomic_load_relaxed(&stall->task->id) != stall->id)

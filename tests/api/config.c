@@ -20,6 +20,7 @@ JZX_TEST(init_writes_the_defaults, "C16", "C+def", "X5", "X16", "X21") {
     assert_int_equal(config.default_heap_quota, 0);
     assert_int_equal(config.log.level, JZX_LOG_WARN);
     assert_int_equal(config.on_wait, JZX_ON_WAIT_REFUSE);
+    assert_int_equal(config.on_stall, JZX_ON_STALL_GO_ON);
     assert_int_equal(jzx_config_check(&config, NULL), JZX_OK);
 }
 
@@ -72,6 +73,7 @@ JZX_TEST(check_names_the_wrong_field_and_create_refuses_it, "X24", "C16", "C+fai
         {{.size = sizeof(jzx_config), .max_async_drain = JZX_NONE}, "max_async_drain"},
         {{.size = sizeof(jzx_config), .max_calls = JZX_NONE}, "max_calls"},
         {{.size = sizeof(jzx_config), .on_wait = (jzx_on_wait)4}, "on_wait"},
+        {{.size = sizeof(jzx_config), .on_stall = (jzx_on_stall)3}, "on_stall"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *field = "untouched";
