@@ -31,6 +31,11 @@
 /* The largest number of workers. */
 #define JZX_WORKERS_MAX 1024u
 
+/* How deep code that the library calls may nest on one thread: runs of a loop inside handlers of
+ * other loops, observers inside observers, destructors inside destructors, log sinks inside log
+ * sinks. The calls that would go deeper say what happens then. */
+#define JZX_NESTING_MAX 16u
+
 /* The largest mailbox_cap: no mailbox grows without end. */
 #define JZX_MAILBOX_CAP_MAX 524287u
 
@@ -59,7 +64,9 @@ typedef enum jzx_log_level {
 
 /* Where the runtime writes what an operator should know: one line of text a call, without '\n'. */
 typedef struct jzx_log_sink {
-    /* NULL: standard error. Called on the thread where it happens; text is valid for the call. */
+    /* NULL: standard error. Called on the thread where it happens; text is valid for the call. A
+     * line that a sink itself causes is written inside its call, and not at all if that is deeper
+     * than JZX_NESTING_MAX. */
     void (*write)(void *ctx, jzx_log_level level, const char *text);
     void *ctx;
     jzx_log_level level; /* lines above this level are not written */

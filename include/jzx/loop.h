@@ -34,7 +34,8 @@ JZX_API uint32_t jzx_loop_workers(const jzx_loop *loop);
  * called again. Of the calling thread's stack the library needs less than 12 KiB, here and in
  * jzx_loop_create; behaviours need theirs beside it.
  * JZX_ERR_ESCALATED if a supervisor at the top gave up (the loop is closed then),
- * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run,
+ * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run, also by the
+ * caller itself, JZX_ERR_FULL inside JZX_NESTING_MAX runs of other loops on this thread,
  * JZX_ERR_NO_MEMORY if its threads cannot be started (nothing has run then),
  * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_run(jzx_loop *loop);

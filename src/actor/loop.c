@@ -2,6 +2,7 @@
 /* Who drives a loop, and what is numbered in it. */
 #include "actor/loop.h"
 
+#include "base/log.h"
 #include "sched/balance.h"
 #include "sched/crew.h"
 
@@ -106,10 +107,20 @@ jzx_actor_id jzx__loop_running_on(const struct jzx_loop *loop, uint32_t worker, 
 }
 
 void jzx__loop_emit(struct jzx_loop *loop, const jzx_event *event) {
+    static _Thread_local uint32_t depth; /* observers that are being called on this thread */
     if (!jzx__observer_is_set(&loop->observer))
         return;
     struct jzx__visit visit;
     jzx__visit_begin(&visit);
-    jzx__observer_emit(&loop->observer, event);
+    if (depth < JZX_NESTING_MAX) {
+        depth++;
+        jzx__observer_emit(&loop->observer, event);
+        depth--;
+    } else {
+        jzx__log(&loop->sched.log, JZX_LOG_WARN,
+                 "an event of actor %u.%u is not shown: %u observers are being called inside each "
+                 "other",
+                 jzx_id_index(event->actor), jzx_id_generation(event->actor), depth);
+    }
     jzx__visit_end(&visit);
 }

@@ -94,6 +94,85 @@ static void note_freed(const struct jzx_loop *loop, struct jzx__message *message
     message->sender = ~jzx__message_mark(loop, message);
 }
 
+static void free_block(struct jzx_loop *loop, struct jzx__worker *me,
+                       struct jzx__message *message) {
+    switch (class_of(message)) {
+    case JZX__MSG_RETIRED: break;
+    case JZX__MSG_EMBEDDED: loop->part_ops[JZX__PART_TIMER]->free_block(loop, me, message); break;
+    case JZX__MSG_CHECKED: /* the allocator is the default one, which takes hidden bytes back */
+    case JZX__MSG_LARGE:
+        jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
+        break;
+    default: jzx__sched_free(&loop->sched, me, class_of(message), message); break;
+    }
+}
+
+/* ---- destructors ---- */
+
+/* A destructor that runs on this thread. It may release a message whose destructor releases the
+ * next one, and so on: from JZX_NESTING_MAX on they run one after another, so that a list of any
+ * length can be released so. */
+struct running {
+    const struct jzx_loop *loop; /* of its message */
+    struct running *outer;
+    uint32_t depth;
+};
+
+static _Thread_local struct {
+    struct running *innermost;
+    struct jzx__node *put_off; /* messages whose destructors are due when the innermost returns;
+                                * their sender is their loop */
+} destructors;
+
+static void call_destructor(struct jzx__message *message) {
+    jzx_msg_destructor destructor;
+    memcpy(&destructor, jzx__message_trailer(message), sizeof destructor);
+    destructor(message->payload, message->len);
+}
+
+/* True if the message is released later, as enough destructors run already. Its loop must be there
+ * then: one of them is inside a call of it. */
+static bool put_off(const struct jzx_loop *loop, struct jzx__message *message) {
+    const struct running *running = destructors.innermost;
+    if (running == NULL || running->depth < JZX_NESTING_MAX)
+        return false;
+    while (running != NULL && running->loop != loop)
+        running = running->outer;
+    if (running == NULL)
+        return false;
+    message->sender = (uint64_t)(uintptr_t)loop;
+    message->node.next = destructors.put_off;
+    destructors.put_off = &message->node;
+    return true;
+}
+
+static void release_put_off(void) {
+    while (destructors.put_off != NULL) {
+        struct jzx__message *message = jzx__message_of(destructors.put_off);
+        struct jzx_loop *loop = (struct jzx_loop *)(uintptr_t)message->sender;
+        struct jzx__visit visit;
+        destructors.put_off = message->node.next;
+        note_freed(loop, message);
+        call_destructor(message);
+        struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+        free_block(loop, me, message);
+        jzx__visit_end(&visit);
+    }
+}
+
+static void run_destructor(const struct jzx_loop *loop, struct jzx__message *message) {
+    struct running *outer = destructors.innermost;
+    struct running running = {loop, outer, outer == NULL ? 1 : outer->depth + 1};
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S3 of seat.h */
+    destructors.innermost = &running;
+    call_destructor(message);
+    if (running.depth >= JZX_NESTING_MAX)
+        release_put_off();
+    destructors.innermost = outer;
+    jzx__visit_end(&visit);
+}
+
 void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
                                 struct jzx__message *message) {
     if (jzx__message_needs_worker(message)) {
@@ -116,22 +195,11 @@ void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
     if (message->node.flags & JZX__MSG_HIDDEN)
         jzx__message_show(message);
     if (jzx__message_trailer_kind(message) == JZX__TRAILER_DESTRUCTOR) {
-        jzx_msg_destructor destructor;
-        memcpy(&destructor, jzx__message_trailer(message), sizeof destructor);
-        struct jzx__visit visit;
-        jzx__visit_begin(&visit); /* S3 of seat.h */
-        destructor(message->payload, message->len);
-        jzx__visit_end(&visit);
+        if (put_off(loop, message))
+            return;
+        run_destructor(loop, message);
     }
-    switch (class_of(message)) {
-    case JZX__MSG_RETIRED: break;
-    case JZX__MSG_EMBEDDED: loop->part_ops[JZX__PART_TIMER]->free_block(loop, me, message); break;
-    case JZX__MSG_CHECKED: /* the allocator is the default one, which takes hidden bytes back */
-    case JZX__MSG_LARGE:
-        jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
-        break;
-    default: jzx__sched_free(&loop->sched, me, class_of(message), message); break;
-    }
+    free_block(loop, me, message);
 }
 
 void jzx__message_bury(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message,

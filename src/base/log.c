@@ -21,12 +21,15 @@ void jzx__log_defaults(jzx_log_sink *sink) {
 }
 
 void jzx__log(const jzx_log_sink *sink, jzx_log_level level, const char *format, ...) {
-    if (level > sink->level)
+    static _Thread_local uint32_t depth; /* sinks that are being called on this thread */
+    if (level > sink->level || depth == JZX_NESTING_MAX)
         return;
     char line[LINE_SIZE_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    depth++;
     sink->write(sink->ctx, level, line);
+    depth--;
 }

@@ -281,16 +281,23 @@ bool jzx_loop_alive(const jzx_loop *loop) {
             jzx__sched_live(&loop->sched) != 0 || has_untaken(loop));
 }
 
+/* Loops that are being driven on this thread, each inside a handler of another. */
+static _Thread_local uint32_t driven_here;
+
 static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
     if (!jzx__loop_enter(loop, drive))
         return JZX_ERR_BUSY;
-    jzx_err err = drive->nested ? JZX_ERR_BUSY : loop->ended ? JZX_ERR_LOOP_CLOSED : JZX_OK;
+    jzx_err err = drive->nested                    ? JZX_ERR_BUSY
+                  : driven_here == JZX_NESTING_MAX ? JZX_ERR_FULL
+                  : loop->ended                    ? JZX_ERR_LOOP_CLOSED
+                                                   : JZX_OK;
     if (err != JZX_OK) {
         jzx__loop_leave(loop, drive);
         return err;
     }
+    driven_here++;
     jzx__parker_cancel(&drive->me->parker);
     jzx__worker_resume(drive->me);
     jzx__timers_take_mail(drive->me, UINT32_MAX);
@@ -309,6 +316,7 @@ static void finish(struct jzx_loop *loop, struct jzx__drive *drive) {
         jzx__parker_clear_fd(&me->parker); /* nothing will ever come again */
     else if (loop->sched.worker_count == 1)
         jzx__worker_settle_fd(me);
+    driven_here--;
     jzx__loop_leave(loop, drive);
 }
 
