@@ -277,7 +277,7 @@ static enum jzx__scan look_at_mail(struct jzx__worker *me, struct jzx__fiber *fi
 
 static enum next look_for_message(struct jzx__worker *me, struct jzx__fiber *fiber) {
     bool by_predicate = fiber->filter->kind == JZX__FILTER_MATCH;
-    if (is_receive(fiber) && fiber->turn.current != NULL)
+    if (is_receive(fiber)) /* also if it is gone: that it was handled is not noted yet */
         jzx__fiber_drop_current(me, fiber);
     switch (look_at_mail(me, fiber)) {
     case JZX__SCAN_FOUND: return fulfil(fiber, JZX_OK);

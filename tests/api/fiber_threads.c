@@ -106,6 +106,48 @@ JZX_TEST(fibers_ask_each_other_across_workers) {
     ring(true, false, true);
 }
 
+/* ---- a message that is dropped without the worker ---- */
+
+static jzx_actor_id slow_one;
+static sem_t slow_was_reported;
+
+static void tell_slow_one(void *ctx, const jzx_event *event) {
+    (void)ctx;
+    if (event->kind == JZX_EVENT_STALL && event->actor == slow_one)
+        sem_post(&slow_was_reported);
+}
+
+/* Handles a message until it has lost its worker; its idle time begins after that. */
+static void be_slow_with_one(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    const uint64_t idle_ns = JZX_MS(40);
+    jzx_message msg;
+    JZX_EXPECT_EQ(jzx_receive_timeout(ctx, idle_ns), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, TOKEN, JZX_NEVER, &msg), JZX_OK);
+    while (sem_wait(&slow_was_reported) != 0)
+        continue;
+    uint64_t called_ns = jzx_loop_now(ctx->loop);
+    JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(msg.tag, JZX_TAG_RECEIVE_TIMEOUT);
+    JZX_EXPECT(jzx_loop_now(ctx->loop) >= called_ns + idle_ns);
+    life->finished++;
+}
+
+JZX_TEST(idle_time_begins_when_a_message_is_done_also_without_a_worker) {
+    struct life life = {0};
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(10)));
+    assert_non_null(loop);
+    sem_init(&slow_was_reported, 0, 0);
+    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = tell_slow_one), NULL),
+                     JZX_OK);
+    slow_one = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = be_slow_with_one, .state = &life,
+                                                   .place = JZX_PLACE_WORKER(1)));
+    fixture_send(loop, slow_one, TOKEN);
+    run(loop);
+    assert_int_equal(life.finished, 1);
+    fixture_destroy(loop);
+}
+
 /* ---- threads ---- */
 
 static __thread int own_of_thread;
