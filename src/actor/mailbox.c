@@ -295,6 +295,16 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
 
 /* ---- delivering ---- */
 
+void jzx__mailbox_soft_limit(struct jzx__worker *me, struct jzx__actor *actor) {
+    if (actor->task.care & JZX__CARE_KIND) {
+        /* relaxed: the owner's own */
+        uint32_t kind = jzx__atomic_load_relaxed(&jzx__actor_cold(actor)->wait_kind);
+        if (kind != JZX_WAIT_NONE && kind != JZX_WAIT_MESSAGE)
+            return; /* it would pass over what it has, and wait on */
+    }
+    jzx__worker_soft_limit(me, &actor->task);
+}
+
 /* The policies of a full mailbox, on the owner's thread. */
 static JZX_COLD jzx_err deliver_full(struct jzx__worker *me, struct jzx__actor *actor,
                                      struct jzx__message *message) {

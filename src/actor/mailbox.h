@@ -92,6 +92,9 @@ static inline void jzx__mailbox_looked(struct jzx__actor *actor) {
     jzx__actor_cold(actor)->looks--;
 }
 
+/* The actor has JZX__SOFT_LIMIT messages waiting (W5 of order.h). Owner only. */
+JZX_COLD void jzx__mailbox_soft_limit(struct jzx__worker *me, struct jzx__actor *actor);
+
 /* Appends to the private list and makes ready. Owner only, with B1 and B3 seen to. */
 static inline void jzx__mailbox_append(struct jzx__worker *me, struct jzx__actor *actor,
                                        struct jzx__message *message) {
@@ -101,7 +104,7 @@ static inline void jzx__mailbox_append(struct jzx__worker *me, struct jzx__actor
         jzx__mailbox_look(actor);
     jzx__worker_ready(me, &actor->task);
     if (JZX_UNLIKELY(actor->task.pending >= JZX__SOFT_LIMIT))
-        jzx__worker_soft_limit(me, &actor->task);
+        jzx__mailbox_soft_limit(me, actor);
 }
 
 /* On the owner's thread, with something in the inbox or at the bound. */

@@ -28,7 +28,7 @@
  *       worker's home thread waits for it, or after JZX__PASS_NS. Ticks are counted in messages:
  *       see JZX__TICK_MSGS_MAX.
  *   W5  a receiver that has JZX__SOFT_LIMIT messages waiting goes next, and its sender's turn
- *       ends.
+ *       ends; unless it waits for something else, and would take none of them.
  *   W6  a turn that has used up the worker's magazine of messages ends: what it made fits the
  *       cache, and is handled before it makes more.
  *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the

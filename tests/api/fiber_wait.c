@@ -438,6 +438,63 @@ JZX_TEST(fibers_that_find_what_they_want_at_once_let_others_run) {
     }
 }
 
+/* ---- turns of those who send to a fiber that wants something else ---- */
+
+enum { MUCH = 300, MORE = 50 };
+
+static bool take_nothing(void *arg, const jzx_message *msg) {
+    (void)arg;
+    (void)msg;
+    return false;
+}
+
+static void want_tag(jzx_context *ctx) {
+    jzx_message msg;
+    jzx_receive_tag(ctx, 99, JZX_NEVER, &msg);
+}
+
+static void want_sender(jzx_context *ctx) {
+    jzx_message msg;
+    jzx_receive_from(ctx, 99, JZX_NEVER, &msg);
+}
+
+static void want_match(jzx_context *ctx) {
+    jzx_message msg;
+    jzx_receive_match(ctx, take_nothing, NULL, JZX_NEVER, &msg);
+}
+
+static void want_time(jzx_context *ctx) {
+    jzx_sleep(ctx, JZX_NEVER);
+}
+
+static jzx_behavior_result pass_on(jzx_context *ctx, const jzx_message *msg) {
+    const struct life *life = ctx->state;
+    fixture_send(ctx->loop, life->other, msg->tag);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(a_sender_keeps_its_turn_beside_a_fiber_that_passes_over_what_it_sends) {
+    static jzx_fiber_fn const fns[] = {want_tag, want_sender, want_match, want_time};
+    for (uint32_t i = 0; i < sizeof fns / sizeof fns[0]; i++) {
+        struct timing timing = timing_open();
+        struct life life = {0};
+        life.other = timing_fiber(&timing, fns[i], NULL);
+        jzx_actor_id sender =
+            fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = pass_on, .state = &life));
+        for (uint32_t n = 0; n < MUCH; n++)
+            fixture_send(timing.loop, life.other, 1);
+        timing_step(&timing);
+        assert_int_equal(info_of(timing.loop, life.other).depth, MUCH);
+        uint64_t turns = fixture_stats(timing.loop).turns;
+        for (uint32_t n = 0; n < MORE; n++)
+            fixture_send(timing.loop, sender, 1);
+        timing_step(&timing);
+        assert_int_equal(info_of(timing.loop, life.other).depth, MUCH + MORE);
+        assert_in_range(fixture_stats(timing.loop).turns - turns, 2, 4); /* not one a message */
+        timing_close(&timing);
+    }
+}
+
 /* ---- who may not wait ---- */
 
 static jzx_actor_id bystander; /* lives */
