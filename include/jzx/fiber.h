@@ -21,7 +21,9 @@
  * predicate or a callback of the runtime they return JZX_ERR_WOULD_SUSPEND at once, and nothing
  * has happened; config.on_wait makes them fail the actor or abort instead. A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx,
  * JZX_MS(50)); one that has passed already, 0 for instance, makes the call look once and not wait.
- * A wait that has timed out (JZX_ERR_TIMEOUT) has consumed nothing.
+ * A wait that has timed out (JZX_ERR_TIMEOUT) has consumed nothing. A deadline counts when the fiber
+ * gets its turn and what it waits for is not there: a message or an answer that came in the same
+ * millisecond, or after it but before that turn, wins.
  *
  * A fiber that is killed, fails by a link or is shut down while it waits ends there: its stack is
  * dropped, not unwound; its cleanup runs, and frees what the state says. One that is to stop after
@@ -58,7 +60,9 @@ JZX_API uint64_t jzx_in(const jzx_context *ctx, uint64_t delay_ns);
  *
  * *msg is the oldest message in the mailbox that is asked for; others stay where they are, in their
  * order. msg->data stays valid until this fiber's next receive (of any form), other waits do not
- * end it; jzx_msg_take, jzx_stash, jzx_reply work on it until then. What a receive has passed over
+ * end it; jzx_msg_take, jzx_stash, jzx_reply work on it until then, and jzx_ask_ref and
+ * jzx_timer_missed are about it: the message that was received last, whatever was called meanwhile,
+ * and after a receive that has timed out about none. What a receive has passed over
  * is not looked at again by the next one that asks for the same tag or sender. It still counts for
  * the bound: in a mailbox that is full of it nothing else arrives, but for answers and messages of
  * the runtime.

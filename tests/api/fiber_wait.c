@@ -438,6 +438,102 @@ JZX_TEST(fibers_that_find_what_they_want_at_once_let_others_run) {
     }
 }
 
+/* ---- a message and a deadline at the same time ---- */
+
+static void receive_until_5ms(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_message msg;
+    life->err = jzx_receive_tag(ctx, 7, JZX_MS(5), &msg);
+    life->finished++;
+}
+
+JZX_TEST(a_message_wins_against_a_deadline_of_the_same_millisecond, "E16") {
+    for (int first = 0; first < 2; first++) { /* whichever was set first */
+        struct timing timing = timing_open();
+        struct life life = {0};
+        jzx_actor_id id = spawn_fiber(timing.loop, receive_until_5ms, &life);
+        if (first == 0)
+            timing_step(&timing);
+        timing_set(timing.loop, id, 7, JZX_MS(5));
+        timing_step(&timing);
+        assert_int_equal(life.finished, 0);
+        timing_advance(&timing, JZX_MS(5));
+        assert_int_equal(life.finished, 1);
+        assert_int_equal(life.err, JZX_OK);
+        timing_close(&timing);
+    }
+}
+
+JZX_TEST(a_message_that_is_there_wins_against_a_deadline_that_has_passed, "E16") {
+    for (uint32_t tag = 7; tag <= 8; tag++) { /* the one, and another */
+        struct timing timing = timing_open();
+        struct life life = {0};
+        jzx_actor_id id = timing_fiber(&timing, receive_until_5ms, &life);
+        assert_int_equal(jzx_clock_advance(timing.clock, JZX_MS(9)), JZX_OK);
+        fixture_send(timing.loop, id, tag);
+        timing_step(&timing);
+        assert_int_equal(life.finished, 1);
+        assert_int_equal(life.err, tag == 7 ? JZX_OK : JZX_ERR_TIMEOUT);
+        timing_close(&timing);
+    }
+}
+
+static void call_until_5ms(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_message answer;
+    life->err = jzx_call(ctx, life->other, NULL, 0, LATE, JZX_MS(5), &answer);
+    life->finished++;
+}
+
+JZX_TEST(an_answer_that_is_there_wins_against_a_deadline_that_has_passed, "E16") {
+    struct office office;
+    office_open(&office, call_until_5ms);
+    assert_int_equal(office.desk.asked, 1);
+    assert_int_equal(jzx_clock_advance(office.timing.clock, JZX_MS(5)), JZX_OK);
+    assert_int_equal(
+        jzx_reply_to(office.timing.loop, office.desk.kept, office.life.other, NULL, 0, ANSWER),
+        JZX_OK);
+    timing_step(&office.timing);
+    assert_int_equal(office.life.err, JZX_OK);
+    office_close(&office);
+}
+
+/* ---- the message that was received last ---- */
+
+static void look_at_last_message(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_message msg;
+    uint64_t ref = 0;
+    JZX_EXPECT_EQ(jzx_ask(ctx, life->other, NULL, 0, NOW, JZX_NEVER, &ref), JZX_OK);
+    JZX_EXPECT_EQ(jzx_ask_ref(ctx), 0); /* nothing was received yet */
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, ANSWER, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(jzx_ask_ref(ctx), ref);
+    JZX_EXPECT_EQ(jzx_call(ctx, life->other, NULL, 0, NOW, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+    JZX_EXPECT_EQ(jzx_ask_ref(ctx), ref);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, ANSWER, 0, &msg), JZX_ERR_TIMEOUT);
+    JZX_EXPECT_EQ(jzx_ask_ref(ctx), 0);
+    jzx_timer_id timer;
+    JZX_EXPECT_EQ(jzx_send_every(ctx->loop, ctx->self, JZX_NOBODY, NULL, 0, 3, JZX_MS(1),
+                                 JZX_FIXED_RATE, &timer),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, 3, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(jzx_timer_missed(ctx), 2);
+    JZX_EXPECT_EQ(jzx_call(ctx, life->other, NULL, 0, NOW, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(jzx_timer_missed(ctx), 2);
+    JZX_EXPECT_EQ(jzx_timer_cancel(ctx->loop, timer), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, 3, 0, &msg), JZX_ERR_TIMEOUT);
+    JZX_EXPECT_EQ(jzx_timer_missed(ctx), 0);
+    life->finished++;
+}
+
+JZX_TEST(references_and_missed_firings_are_those_of_the_message_received_last) {
+    struct office office;
+    office_open(&office, look_at_last_message);
+    timing_advance(&office.timing, JZX_MS(3));
+    office_close(&office);
+}
+
 /* ---- turns of those who send to a fiber that wants something else ---- */
 
 enum { MUCH = 300, MORE = 50 };
