@@ -90,18 +90,18 @@ typedef enum jzx_contain {
     JZX_CONTAIN_FAULTS = 2    /* SIGSEGV, SIGBUS, SIGFPE, SIGILL */
 } jzx_contain;
 
-/* What becomes of a call that waits (jzx/fiber.h) where nothing may wait: in a behaviour, an init, a
- * cleanup, a predicate or a callback of the runtime, on a thread that is no worker, or with a
+/* What becomes of a call that waits (jzx/fiber.h) where nothing may wait: in a behaviour, an init,
+ * a cleanup, a predicate or a callback of the runtime, on a thread that is no worker, or with a
  * context that is not the calling fiber's own. */
 typedef enum jzx_on_wait {
     JZX_ON_WAIT_DEFAULT = 0, /* JZX_ON_WAIT_REFUSE */
     JZX_ON_WAIT_REFUSE = 1,  /* it returns JZX_ERR_WOULD_SUSPEND at once, and does nothing else */
     JZX_ON_WAIT_FAIL = 2,    /* the actor whose code makes the call ends there, as by jzx_exit, with
                               * JZX_EXIT_FAIL and a text that names the call; of an actor that has
-                              * ended already, only the cleanup does. Where no actor can be ended (an
-                              * observer, a destructor, a function of jzx_loop_call, a thread that
-                              * is no worker) the log names call and caller as an error, and the
-                              * call returns JZX_ERR_WOULD_SUSPEND */
+                              * ended already, only the cleanup does. Where no actor can be ended
+                              * (an observer, a destructor, a function of jzx_loop_call, a thread
+                              * that is no worker) the log names call and caller as an error, and
+                              * the call returns JZX_ERR_WOULD_SUSPEND */
     JZX_ON_WAIT_ABORT = 3    /* everywhere: the text on standard error, then abort() */
 } jzx_on_wait;
 

@@ -19,11 +19,12 @@
  * Who waits, waits for one thing at a time, and the calls below are the only places where a fiber
  * is suspended. All of them need the fiber's own context. In a behaviour, an init, a cleanup, a
  * predicate or a callback of the runtime they return JZX_ERR_WOULD_SUSPEND at once, and nothing
- * has happened; config.on_wait makes them fail the actor or abort instead. A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx,
+ * has happened; config.on_wait makes them fail the actor or abort instead.
+ * A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx,
  * JZX_MS(50)); one that has passed already, 0 for instance, makes the call look once and not wait.
- * A wait that has timed out (JZX_ERR_TIMEOUT) has consumed nothing. A deadline counts when the fiber
- * gets its turn and what it waits for is not there: a message or an answer that came in the same
- * millisecond, or after it but before that turn, wins.
+ * A wait that has timed out (JZX_ERR_TIMEOUT) has consumed nothing. A deadline counts when the
+ * fiber gets its turn and what it waits for is not there: a message or an answer that came in the
+ * same millisecond, or after it but before that turn, wins.
  *
  * A fiber that is killed, fails by a link or is shut down while it waits ends there: its stack is
  * dropped, not unwound; its cleanup runs, and frees what the state says. One that is to stop after

@@ -61,8 +61,8 @@ typedef struct jzx_message {
 #define JZX_MSG_LEN_MAX 0x7FFFFFFFu
 
 /* Runs once when a buffer is released, on the thread that releases it. One that itself releases a
- * buffer with a destructor has that run inside its own call, JZX_NESTING_MAX deep; destructors below
- * that run when the innermost has returned. So a list of buffers can be released by their
+ * buffer with a destructor has that run inside its own call, JZX_NESTING_MAX deep; destructors
+ * below that run when the innermost has returned. So a list of buffers can be released by their
  * destructors, however long it is. */
 typedef void (*jzx_msg_destructor)(void *data, size_t len);
 

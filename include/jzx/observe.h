@@ -66,8 +66,9 @@ typedef struct jzx_event {
  * workers at the same time on several; STALL and STALL_END may also come on a thread of the loop
  * that is no worker. The events of one actor come in order, but for these two, which may be late,
  * even after its end. Callbacks may send, spawn and stop, and must not run, step or destroy the
- * loop. What a callback does may be an event itself, of which the observer hears inside its own call:
- * JZX_NESTING_MAX deep. Events below that are not shown, and the log says so; counters count. */
+ * loop. What a callback does may be an event itself, of which the observer hears inside its own
+ * call: JZX_NESTING_MAX deep. Events below that are not shown, and the log says so; counters count
+ * them. */
 typedef struct jzx_observer {
     size_t size; /* sizeof(jzx_observer) */
     void (*on_actor_start)(void *ctx, jzx_actor_id id, const char *name);
