@@ -10,9 +10,10 @@
  * A scope belongs to the actor that opens it. In it async functions, fibers and other actors are
  * started, its **members**. Closing it waits until all of them have ended, however they do. The
  * first that fails (an async function that is rejected, an actor that ends by a failure) cancels
- * the others, and its error is what close returns; so does the deadline (JZX_ERR_TIMEOUT), which also
- * ends the opener's own waits while the scope is open, and holds for all scopes that are opened
- * inside. When the opener ends before it has closed its scope, the members are cancelled, too.
+ * the others, and its error is what close returns; so does the deadline (JZX_ERR_TIMEOUT), which
+ * also ends the opener's own waits while the scope is open, and holds for all scopes that are
+ * opened inside. When the opener ends before it has closed its scope, the members are cancelled,
+ * too.
  *
  * To cancel is to ask: an async function's waits fail with JZX_ERR_CANCELLED, and an actor is
  * stopped after its queue (JZX_STOP_AFTER_QUEUE), by which a fiber's waits fail likewise. */

@@ -574,7 +574,7 @@ JZX_TEST(a_sender_keeps_its_turn_beside_a_fiber_that_passes_over_what_it_sends) 
     for (uint32_t i = 0; i < sizeof fns / sizeof fns[0]; i++) {
         struct timing timing = timing_open();
         struct life life = {0};
-        life.other = timing_fiber(&timing, fns[i], NULL);
+        life.other = timing_fiber(&timing, fns[i], &life);
         jzx_actor_id sender =
             fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = pass_on, .state = &life));
         for (uint32_t n = 0; n < MUCH; n++)
