@@ -26,8 +26,8 @@
 #define MADV_GUARD_INSTALL 102
 #endif
 
-#define SLAB_STACKS_MAX 64u
-#define SLAB_BYTES ((size_t)4 << 20) /* about, without guards; larger stacks have a slab each */
+#define SLAB_STACKS_MAX 112u         /* whole batches, and their records fit a page of 4 KiB */
+#define SLAB_BYTES ((size_t)8 << 20) /* about, without guards; larger stacks have a slab each */
 #define BATCH_MAX 16u
 #define BATCH_BYTES ((size_t)1 << 20)
 
@@ -40,6 +40,9 @@ struct jzx__stack_slab {
     uint32_t carved_count; /* under the lock of the stacks */
     struct jzx__stack stacks[];
 };
+
+_Static_assert(sizeof(struct jzx__stack_slab) + SLAB_STACKS_MAX * sizeof(struct jzx__stack) <= 4096,
+               "one page of records");
 
 /* ---- the system ---- */
 
@@ -236,7 +239,7 @@ static struct jzx__stack *carve(struct jzx__stacks *stacks, struct jzx__stack_sl
     size_t colour = (size_t)(stacks->carved_count++ % JZX__STACK_COLOUR_COUNT) * JZX_CACHE_LINE;
     stack->base = slab->first + index * slab->stride + stacks->page_size;
     stack->top = stack->base + class_size(stacks, class_index) - colour;
-    stack->class_index = class_index;
+    stack->class_index = (uint8_t)class_index;
     return stack;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks for fibers: mapped, guarded, pooled.
  *
- * A **slab** is one mapping with a page of records and up to 64 stacks of one size class, each with
+ * A **slab** is one mapping with a page of records and up to 112 stacks of one size class, each with
  * a guard page below it. Sizes are powers of two from 16 KiB to 64 MiB. A stack is address space at
  * first: only pages that were touched are memory, so a million stacks of 64 KiB of which each uses
  * a page are 4 GB. Three levels, as in base/slab.h: a **pool** belongs to one worker and gives the
@@ -74,7 +74,7 @@ struct jzx__stack {
     unsigned char *base;     /* the lowest byte; the guard page ends here */
     unsigned char *top;      /* the upper end for its user: coloured, a multiple of 64 */
     struct jzx__stack *next; /* of the pool or the loop that has it */
-    uint32_t class_index;
+    uint8_t class_index;
     bool is_guarded;   /* T3; of whoever has it */
     unsigned valgrind; /* of whoever has it: how Valgrind knows it */
 };

@@ -143,23 +143,23 @@ JZX_TEST(stacks_taken_here_and_given_there_come_back) {
 }
 
 JZX_TEST(all_stacks_are_accounted_for) {
-    struct jzx__stack *taken[100];
+    struct jzx__stack *taken[200];
     open_stacks();
     struct jzx__stack_totals totals = jzx__stacks_totals(&stacks);
     JZX_EXPECT_EQ(totals.reserved_bytes, 0);
-    for (size_t i = 0; i < 100; i++) {
+    for (size_t i = 0; i < 200; i++) {
         taken[i] = take(0);
         totals = jzx__stacks_totals(&stacks);
         JZX_EXPECT_EQ(totals.in_use_count, i + 1);
     }
     JZX_EXPECT_EQ(totals.slab_count, 2);
     JZX_EXPECT_EQ(totals.reserved_bytes,
-                  2 * (64 * (64 * KIB + stacks.page_size) + stacks.page_size));
-    for (size_t i = 0; i < 100; i++)
+                  2 * (112 * (64 * KIB + stacks.page_size) + stacks.page_size));
+    for (size_t i = 0; i < 200; i++)
         jzx__stack_give(&pool, taken[i]);
     totals = jzx__stacks_totals(&stacks);
     JZX_EXPECT_EQ(totals.in_use_count, 0);
-    JZX_EXPECT(totals.idle_count >= 100 && totals.idle_count <= 128);
+    JZX_EXPECT(totals.idle_count >= 200 && totals.idle_count <= 224);
     JZX_EXPECT_EQ(totals.cold_count, 0);
     close_stacks();
 }
