@@ -8,15 +8,23 @@
  *                                                   jzx_reply(ctx, msg, &sum, sizeof sum, SUM);
  *     case SUM:                 jzx_ask_ref(ctx) == ref
  *     case JZX_TAG_ASK_TIMEOUT: jzx_ask_ref(ctx) == ref
+ *     case JZX_TAG_ASK_DOWN:    jzx_ask_ref(ctx) == ref
  *
  * A question and its answer are ordinary messages, with tags of their own; the reference travels
  * beside the payload, and takes 8 of the JZX_MSG_INLINE bytes that travel without a second cache
  * line. Nobody waits: the asker goes on with its other messages meanwhile.
  *
- * Of each question the asker handles the answer or the timeout, never both, and none of them after
- * jzx_ask_cancel. A second answer, and one that comes too late, is a dead letter. If the asked
- * actor ends, or drops the question, without an answer, the deadline is what the asker hears of it.
- * The questions of an actor that ends are forgotten, as are those of one that works off its queue.
+ * Of each question the asker handles exactly one: the answer, the timeout, or the end of the asked
+ * actor (JZX_TAG_ASK_DOWN), whichever comes first; and none of them after jzx_ask_cancel. A second
+ * answer, and one that comes too late, is a dead letter. The questions of an actor that ends are
+ * forgotten, as are those of one that works off its queue.
+ *
+ * A question is bound to the actor that it was sent to. When that ends, before or after it has
+ * handled the question, the asker is told at once, behind all that the ended actor has sent it: an
+ * answer that was sent before the end comes first. Until then anybody may answer. So an actor that
+ * has others answer for it lives until they have, or tells the asker whom to ask. A question that a
+ * successor inherits (jzx_child_spec.keep_mailbox) is bound to the successor instead. Deadlines are
+ * for living actors that drop a question or never answer.
  *
  * No mailbox bound refuses an answer: the asker made room for it by asking. The question itself is
  * bounded as any message. */
@@ -25,6 +33,7 @@
 
 #include "jzx/api.h"
 #include "jzx/error.h"
+#include "jzx/exit.h"
 #include "jzx/id.h"
 #include "jzx/message.h"
 #include "jzx/time.h"
@@ -34,6 +43,17 @@
 
 /* There was no answer in time. sender is who was asked; data is the reference (8 bytes). */
 #define JZX_TAG_ASK_TIMEOUT 0xFFFF0012u
+
+/* The asked actor has ended without an answer. sender is that actor; data is a jzx_ask_down. It
+ * needs no memory, and no mailbox bound refuses it. */
+#define JZX_TAG_ASK_DOWN 0xFFFF0015u
+
+typedef struct jzx_ask_down {
+    jzx_actor_id actor; /* who was asked */
+    uint64_t ref;       /* of the question */
+    jzx_exit_reason reason;
+    char text[JZX_EXIT_TEXT_MAX + 1]; /* as in jzx_exit_notice */
+} jzx_ask_down;
 
 /* Whom to answer, and what. Plain data: may be copied, kept, and sent to others. */
 typedef struct jzx_ask_handle {
@@ -49,17 +69,21 @@ JZX_BEGIN_C
 /* Sends a copy of len bytes as jzx_send does, from this actor, and expects an answer for
  * timeout_ns: measured and rounded as jzx_send_after does; JZX_NEVER: for ever. The reference,
  * which is never 0 and never used again by this actor, goes to *ref unless that is NULL.
- * JZX_ERR_NO_SUCH_ACTOR (also if this actor works off its queue), and the other errors of jzx_send:
- * then there is no question, and *ref is untouched. */
+ * JZX_ERR_NO_SUCH_ACTOR: the asked actor has ended already (or this one works off its queue); if
+ * it ends on another worker during the call, the call may be JZX_OK, and JZX_TAG_ASK_DOWN follows,
+ * perhaps with JZX_EXIT_NO_ACTOR. And the other errors of jzx_send. On an error there is no
+ * question, and *ref is untouched. An actor may ask itself; of its own end it hears nothing. */
 JZX_API jzx_err jzx_ask(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len,
                         uint32_t tag, uint64_t timeout_ns, uint64_t *ref);
 
-/* JZX_OK: neither an answer nor the timeout will be handled any more, even if one waits in the
- * mailbox. JZX_ERR_INVALID_ARG: no such question waits for its answer, or a wrong context. */
+/* JZX_OK: neither an answer nor the timeout nor the end of the asked actor will be handled any
+ * more, even if one waits in the mailbox. JZX_ERR_INVALID_ARG: no such question waits for its
+ * answer, or a wrong context. */
 JZX_API jzx_err jzx_ask_cancel(jzx_context *ctx, uint64_t ref);
 
-/* The reference of the question to which the message that is being handled is the answer or the
- * timeout; 0 for every other message, and once it was taken or stashed. */
+/* The reference of the question to which the message that is being handled is the answer, the
+ * timeout or the end of the asked actor; 0 for every other message, and once it was taken or
+ * stashed. */
 JZX_API uint64_t jzx_ask_ref(const jzx_context *ctx);
 
 /* ---- who is asked ---- */

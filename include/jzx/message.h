@@ -44,6 +44,7 @@ typedef struct jzx_message {
  *   JZX_TAG_ROOM             message.h     the answer to jzx_send_when_room
  *   JZX_TAG_RECEIVE_TIMEOUT  timer.h       nothing came for the time that was set
  *   JZX_TAG_ASK_TIMEOUT      ask.h         a question was not answered
+ *   JZX_TAG_ASK_DOWN         ask.h         an actor has ended without an answer to a question
  *   JZX_TAG_EXIT             exit.h        a linked actor has ended, and exits are trapped
  *   JZX_TAG_DOWN             exit.h        a monitored actor has ended
  *   JZX_TAG_GROUP_JOIN       group.h       an actor has joined a group

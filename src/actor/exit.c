@@ -77,12 +77,12 @@ static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx
     }
 
 /* Of its mail what its parts do not keep. */
-static struct jzx__node *keep_mail(const struct jzx_loop *loop, struct jzx__cold *cold,
+static struct jzx__node *keep_mail(struct jzx__worker *me, struct jzx__cold *cold,
                                    struct jzx__node *nodes, uint32_t generation) {
     for (uint32_t left = jzx__cold_parts(cold); left != 0; left &= left - 1) {
-        const struct jzx__part_ops *ops = loop->part_ops[__builtin_ctz(left)];
+        const struct jzx__part_ops *ops = jzx__loop_of(me)->part_ops[__builtin_ctz(left)];
         if (ops->keep != NULL)
-            nodes = ops->keep(cold, nodes, generation);
+            nodes = ops->keep(me, cold, nodes, generation);
     }
     return nodes;
 }
@@ -158,9 +158,9 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         stash = cold->stash_first;
         if (cold->keeps_mail) {
             wait_for_senders(loop, ending->id);
-            stash = keep_mail(loop, cold, stash, generation);
-            list = keep_mail(loop, cold, list, generation);
-            inbox = keep_mail(loop, cold, inbox, generation);
+            stash = keep_mail(me, cold, stash, generation);
+            list = keep_mail(me, cold, list, generation);
+            inbox = keep_mail(me, cold, inbox, generation);
         }
         cold->stash_first = NULL;
         cold->stash_count = 0;

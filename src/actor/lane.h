@@ -30,6 +30,7 @@ enum jzx__lane {
     JZX__LANE_ANSWER,   /* as one of the runtime, until it was looked at */
     JZX__LANE_WATCH,    /* see watch.h, both */
     JZX__LANE_LEAVE,
+    JZX__LANE_DOWN,  /* tells of who was asked; see ask.h */
     JZX__LANE_GROUP, /* tells a subscriber of a group; see groups.h */
     JZX__LANE_COUNT
 };
@@ -110,6 +111,7 @@ extern const struct jzx__lane_ops jzx__lane_timer;    /* timer.c */
 extern const struct jzx__lane_ops jzx__lane_deadline; /* ask.c */
 extern const struct jzx__lane_ops jzx__lane_answer;   /* ask.c */
 extern const struct jzx__lane_ops jzx__lane_watch;    /* watch.c, for both of its lanes */
+extern const struct jzx__lane_ops jzx__lane_down;     /* ask.c */
 extern const struct jzx__lane_ops jzx__lane_group;    /* groups.c */
 
 #endif

@@ -173,8 +173,19 @@ static void run_destructor(const struct jzx_loop *loop, struct jzx__message *mes
     jzx__visit_end(&visit);
 }
 
+/* A question or an answer in a block of the smallest class. */
+static bool is_short_letter(const struct jzx__message *message) {
+    uint32_t flags = message->node.flags & (uint32_t)~JZX__MSG_EXPECTED;
+    return message->node.lane == JZX__LANE_USER && message->node.size_class == 0 &&
+           flags - JZX__TRAILER_OTHER <= JZX__TRAILER_ANSWER - JZX__TRAILER_OTHER;
+}
+
 void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
                                 struct jzx__message *message) {
+    if (me != NULL && is_short_letter(message)) {
+        jzx__slab_free(&me->slab, 0, message);
+        return;
+    }
     if (jzx__message_needs_worker(message)) {
         jzx__lane_of(&message->node)->release(loop, me, message);
         return;
@@ -198,6 +209,9 @@ void jzx__message_destroy_large(struct jzx_loop *loop, struct jzx__worker *me,
         if (put_off(loop, message))
             return;
         run_destructor(loop, message);
+    }
+    if (jzx__message_trailer_kind(message) == JZX__TRAILER_KEPT) {
+        loop->part_ops[JZX__PART_WATCH]->lose(loop, me, message);
     }
     free_block(loop, me, message);
 }

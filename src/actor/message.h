@@ -36,7 +36,8 @@ enum jzx__trailer {
     JZX__TRAILER_DESTRUCTOR, /* to be called when the block is released */
     JZX__TRAILER_OTHER,      /* the owner's own */
     JZX__TRAILER_QUESTION,   /* the reference of the question that the message is, unanswered yet */
-    JZX__TRAILER_ANSWER      /* the reference of the question that the message answers */
+    JZX__TRAILER_ANSWER,     /* the reference of the question that the message answers */
+    JZX__TRAILER_KEPT        /* the watch of a question that waits for a successor: see watch.h */
 };
 #define JZX__MSG_TRAILER_MASK 0x07u
 /* and bits; 0x20 is free, 0x80 is JZX__NODE_HINTED. */

@@ -43,7 +43,8 @@ struct jzx__part_ops {
     void (*let_go)(struct jzx__worker *me, struct jzx__actor *actor);
     /* Of its mail, what is to outlive it, which is the part's from here on; returns the rest. For
      * actors that keep their mail. */
-    struct jzx__node *(*keep)(struct jzx__cold *cold, struct jzx__node *nodes, uint32_t generation);
+    struct jzx__node *(*keep)(struct jzx__worker *me, struct jzx__cold *cold,
+                              struct jzx__node *nodes, uint32_t generation);
     /* After its mail was buried. */
     void (*leave)(struct jzx__worker *me, struct jzx__actor *actor);
     /* NULL: the part is quiet. Else something under way still needs the actor's memory: a place in
@@ -60,6 +61,9 @@ struct jzx__part_ops {
     /* Frees a message block that is part of something of the part's own (JZX__MSG_EMBEDDED). Any
      * thread. */
     void (*free_block)(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
+    /* A message that was kept, and has something of the part's own as its trailer
+     * (JZX__TRAILER_KEPT), will be handled by nobody, and is about to be freed. Any thread. */
+    void (*lose)(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);
 };
 
 extern const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT];

@@ -18,6 +18,14 @@
 
 _Static_assert(sizeof(uint64_t) == sizeof(jzx_msg_destructor), "a reference is a trailer");
 
+/* The notice of a watch becomes that of a question. */
+_Static_assert(sizeof(jzx_ask_down) == sizeof(jzx_exit_notice) &&
+                   offsetof(jzx_ask_down, actor) == offsetof(jzx_exit_notice, actor) &&
+                   offsetof(jzx_ask_down, ref) == offsetof(jzx_exit_notice, monitor) &&
+                   offsetof(jzx_ask_down, reason) == offsetof(jzx_exit_notice, reason) &&
+                   offsetof(jzx_ask_down, text) == offsetof(jzx_exit_notice, text),
+               "the same with another name for the number");
+
 /* ---- the table ---- */
 
 static size_t table_size(uint32_t cap) {
@@ -62,8 +70,16 @@ static bool acquire(struct jzx_loop *loop, struct jzx__cold *cold, uint32_t *ind
         asks->places[*index].generation = 1;
     }
     asks->places[*index].timer = JZX_NO_TIMER;
+    asks->places[*index].watch = NULL;
     asks->places[*index].next = JZX__ASK_PENDING;
     return true;
+}
+
+/* Q6 */
+static void unbind(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__ask *ask) {
+    if (ask->watch != NULL)
+        jzx__watch_let_go(loop, me, ask->watch, 0);
+    ask->watch = NULL;
 }
 
 static void release(struct jzx__asks *asks, struct jzx__ask *ask) {
@@ -78,14 +94,17 @@ static uint64_t ref_of(const struct jzx__asks *asks, uint32_t index) {
     return (uint64_t)asks->places[index].generation << 32 | index;
 }
 
+static bool is_pending(const struct jzx__ask *ask) {
+    return ask->next == JZX__ASK_PENDING || ask->next == JZX__ASK_ANSWERED;
+}
+
 /* The pending question, or NULL. */
 static struct jzx__ask *find(struct jzx__asks *asks, uint64_t ref) {
     uint32_t index = (uint32_t)ref;
     if (asks == NULL || index >= asks->count)
         return NULL;
     struct jzx__ask *ask = &asks->places[index];
-    bool waits = ask->next == JZX__ASK_PENDING || ask->next == JZX__ASK_ANSWERED;
-    return ask->generation == ref >> 32 && waits ? ask : NULL;
+    return ask->generation == ref >> 32 && is_pending(ask) ? ask : NULL;
 }
 
 static void release_table(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
@@ -99,9 +118,20 @@ static size_t size_bytes(const void *record) {
     return table_size(asks->cap);
 }
 
-const struct jzx__part_ops jzx__part_ask = {.release = release_table, .size_bytes = size_bytes};
+/* The asker ends (Q6). */
+static void let_go_all(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__asks *asks = asks_of(jzx__actor_cold(actor));
+    for (uint32_t i = 0; i < asks->count; i++) {
+        struct jzx__ask *ask = &asks->places[i];
+        if (is_pending(ask))
+            unbind(jzx__loop_of(me), me, ask);
+    }
+}
 
-/* The question waits no more; its deadline will not be handled. */
+const struct jzx__part_ops jzx__part_ask = {
+    .let_go = let_go_all, .release = release_table, .size_bytes = size_bytes};
+
+/* The question waits no more; neither its deadline nor the end of who was asked will be handled. */
 static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__asks *asks,
                    uint64_t ref) {
     struct jzx__ask *ask = find(asks, ref);
@@ -110,6 +140,7 @@ static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__as
     if (ask->timer != JZX_NO_TIMER &&
         (me == NULL || !jzx__timer_cancel_easy(loop, me, jzx__worker_current(me), ask->timer)))
         jzx__timer_cancel(loop, me, ask->timer); /* in time: else the place were free */
+    unbind(loop, me, ask);
     release(asks, ask);
     return true;
 }
@@ -134,6 +165,12 @@ static uint64_t trailer_of(struct jzx__message *message) {
     uint64_t ref;
     memcpy(&ref, jzx__message_trailer(message), sizeof ref);
     return ref;
+}
+
+static uint64_t ref_of_down(const struct jzx__message *message) {
+    jzx_ask_down down;
+    memcpy(&down, message->payload, sizeof down);
+    return down.ref;
 }
 
 /* kind is JZX__TRAILER_QUESTION or _ANSWER. NULL without memory. */
@@ -184,6 +221,25 @@ static jzx_err set_deadline(struct jzx__turn *turn, struct jzx__worker *me, jzx_
     return jzx__timer_start(turn, me, &spec, timer);
 }
 
+/* The question is bound to the life of who is asked (Q6). */
+static jzx_err bind(struct jzx__turn *turn, struct jzx__worker *me, struct jzx__actor *target,
+                    jzx_actor_id asked, uint64_t ref) {
+    struct jzx_loop *loop = turn->ctx.loop;
+    struct jzx__asks *asks = asks_of(jzx__actor_cold(turn->actor));
+    if (asked == turn->ctx.self)
+        return JZX_OK;
+    struct jzx__watch *watch = jzx__watch_create(loop, me, JZX__WATCH_ASK, turn->ctx.self, asked);
+    if (watch == NULL)
+        return JZX_ERR_NO_MEMORY;
+    jzx__watch_notice(watch)->monitor = ref;
+    jzx_err err = jzx__watch_ask_found(loop, me, target, watch);
+    if (err != JZX_OK)
+        jzx__watch_destroy(loop, me, watch);
+    else
+        asks->places[(uint32_t)ref].watch = watch;
+    return err;
+}
+
 /* The question has its place. It is delivered last, as that cannot be undone. */
 static jzx_err send_question(struct jzx__turn *turn, struct jzx__worker *me,
                              struct jzx__actor *target, const struct letter *letter,
@@ -194,9 +250,11 @@ static jzx_err send_question(struct jzx__turn *turn, struct jzx__worker *me,
     struct jzx__message *message = compose(loop, me, letter, JZX__TRAILER_QUESTION, ref);
     if (message == NULL)
         return JZX_ERR_NO_MEMORY;
-    jzx_err err = set_deadline(turn, me, letter->to, ref, timeout_ns, &timer);
+    jzx_err err = bind(turn, me, target, letter->to, ref);
+    if (err == JZX_OK)
+        err = set_deadline(turn, me, letter->to, ref, timeout_ns, &timer);
     if (err == JZX_OK) {
-        find(asks_of(cold), ref)->timer = timer;
+        asks_of(cold)->places[(uint32_t)ref].timer = timer;
         err = jzx__mailbox_deliver(loop, me, target, message);
     }
     if (err != JZX_OK)
@@ -264,7 +322,13 @@ uint64_t jzx_ask_ref(const jzx_context *ctx) {
         return trailer_of(message);
     if (message->tag == JZX_TAG_ASK_TIMEOUT)
         memcpy(&ref, message->payload, sizeof ref);
+    if (message->tag == JZX_TAG_ASK_DOWN)
+        ref = ref_of_down(message);
     return ref;
+}
+
+bool jzx__ask_is_down(const struct jzx__message *message, uint64_t ref) {
+    return message->tag == JZX_TAG_ASK_DOWN && ref_of_down(message) == ref;
 }
 
 bool jzx__ask_is_answer(struct jzx__message *message, uint64_t ref) {
@@ -404,8 +468,10 @@ static enum jzx__look begin_deadline(struct jzx__worker *me, const struct jzx__s
     uint64_t ref;
     memcpy(&ref, jzx__message_of(at->node)->payload, sizeof ref);
     struct jzx__ask *ask = find(asks, ref); /* NULL: it was put aside, and comes again */
-    if (ask != NULL)
+    if (ask != NULL) {
+        unbind(jzx__loop_of(me), me, ask);
         release(asks, ask);
+    }
     return look;
 }
 
@@ -415,3 +481,43 @@ const struct jzx__lane_ops jzx__lane_deadline = {.file = jzx__timer_file,
                                                  .release = jzx__timer_release,
                                                  .take = jzx__timer_take,
                                                  .stash = jzx__timer_stash};
+
+/* ---- the end of who was asked ---- */
+
+static enum jzx__filed file_down(struct jzx__worker *me, struct jzx__actor *actor,
+                                 struct jzx__node *node) {
+    return jzx__lane_watch.file(me, actor, node);
+}
+
+/* At the asked actor, which is to list it; or at the asker, as a notice that is about to be
+ * handled. */
+static enum jzx__look begin_down(struct jzx__worker *me, const struct jzx__spot *at) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__message *message = jzx__message_of(at->node);
+    if (!jzx__watch_has_fired(at->node))
+        return jzx__lane_watch.begin(me, at);
+    jzx__mailbox_looked(at->actor);
+    if (settle(loop, me, asks_of(jzx__actor_cold(at->actor)), ref_of_down(message))) {
+        at->node->lane = JZX__LANE_RUNTIME; /* as Q3: nobody else knows the block any more */
+        return JZX__LOOK_HANDLE;
+    }
+    jzx__spot_remove(at);
+    me->pass_handled++; /* the books: it was accepted */
+    jzx__message_destroy(loop, me, message);
+    return JZX__LOOK_GONE;
+}
+
+/* A notice for an asker that has ended was let go of (Q6), and is no dead letter. */
+static void bury_down(struct jzx__worker *me, struct jzx__node *node,
+                      const struct jzx__addressee *to) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    if (!jzx__watch_has_fired(node)) {
+        jzx__lane_watch.bury(me, node, to);
+        return;
+    }
+    jzx__loop_count(loop, me, handled);
+    jzx__message_destroy(loop, me, jzx__message_of(node));
+}
+
+const struct jzx__lane_ops jzx__lane_down = {
+    .file = file_down, .begin = begin_down, .bury = bury_down};

@@ -5,11 +5,12 @@
  * worker. A reference is {generation, index} of a place in the table. The answer is a message of
  * lane ANSWER that counts for no bound, with the reference as its trailer; the deadline is a timer
  * of the asker, of lane DEADLINE, with the reference as its payload. Both are looked at in the
- * asker's turn before they are handled:
+ * asker's turn before they are handled, as is the notice that the asked actor has ended: a watch
+ * (watch/watch.h) of lane DOWN, which the place holds.
  *
- *   Q1  a place is pending from jzx_ask until the first of answer, timeout and cancel; then its
- *       generation goes on. Who comes second finds another generation: an answer is buried, and
- *       the timer was cancelled by who came first.
+ *   Q1  a place is pending from jzx_ask until the first of answer, notice, timeout and cancel; then
+ *       its generation goes on. Who comes second finds another generation: an answer is buried, a
+ *       notice is dropped, and the timer was cancelled by who came first.
  *   Q2  no generation comes twice: a place that has used the last one is not used again.
  *   Q3  an answer that is accepted becomes a message of lane USER: it may be looked at again, or
  *       put aside, without being judged again.
@@ -18,14 +19,20 @@
  *       questions that are over, are buried when the owner takes them in, unless the turn of the
  *       asker goes on without it. One that the owner itself sends is judged when it is sent, and
  *       says so (JZX__MSG_EXPECTED): it may still come behind others, into the inbox.
+ *   Q6  a place that is pending has a watch, unless the asker asks itself; who settles the question
+ *       lets go of it. An asker that ends lets go of all before its mail is buried (watch/Z5).
  *
- * Rejected: a table per loop (every answer would have to lock it); matching in the sender's thread
- * (the asker may time out at the same moment). */
+ * Rejected: one watch for all questions to one actor (its one notice would have to tell of several
+ * questions without memory for more); the asked actor telling of the questions that it has not
+ * answered (who answers later, or for another, would have to tell it); a table per loop (every
+ * answer would have to lock it); matching in the sender's thread (the asker may time out at the
+ * same moment). */
 #ifndef JZX_ASK_ASK_H
 #define JZX_ASK_ASK_H
 
 #include "actor/message.h"
 #include "timer/timer.h"
+#include "watch/watch.h"
 
 #include "jzx/ask.h"
 
@@ -39,7 +46,8 @@
 #define JZX__ASKS_MAX (1u << 24)
 
 struct jzx__ask {
-    jzx_timer_id timer; /* or JZX_NO_TIMER */
+    jzx_timer_id timer;       /* or JZX_NO_TIMER */
+    struct jzx__watch *watch; /* or NULL: Q6 */
     uint32_t generation;
     uint32_t next; /* free place, or one of the above */
 };
@@ -53,5 +61,8 @@ struct jzx__asks {
 
 /* True for the answer to that question, whether it was looked at or not. */
 bool jzx__ask_is_answer(struct jzx__message *message, uint64_t ref);
+
+/* The same for the notice that the asked actor has ended. */
+bool jzx__ask_is_down(const struct jzx__message *message, uint64_t ref);
 
 #endif

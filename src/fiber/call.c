@@ -45,7 +45,7 @@ jzx_err jzx_join(jzx_context *ctx, jzx_actor_id id, uint64_t deadline_ns, jzx_ex
     struct jzx__fiber *fiber;
     if (!jzx__fiber_may_wait(ctx))
         return jzx__fiber_refuse(ctx, "jzx_join");
-    jzx_err err = jzx_monitor(ctx, id, &filter.monitor);
+    jzx_err err = jzx_monitor(ctx, id, &filter.value);
     if (err == JZX_ERR_NO_SUCH_ACTOR) {
         if (how != NULL)
             *how = (jzx_exit_notice){.actor = id, .reason = JZX_EXIT_NO_ACTOR};
@@ -57,7 +57,7 @@ jzx_err jzx_join(jzx_context *ctx, jzx_actor_id id, uint64_t deadline_ns, jzx_ex
     if (err == JZX_OK)
         read_notice(fiber, how);
     else
-        jzx_demonitor(ctx, filter.monitor);
+        jzx_demonitor(ctx, filter.value);
     return err;
 }
 
@@ -76,23 +76,20 @@ static void keep_answer(struct jzx__fiber *fiber, jzx_message *answer) {
     jzx__fiber_leave(fiber);
 }
 
-/* The question was sent, and its target is watched. */
+/* The question was sent. */
 static jzx_err await_answer(jzx_context *ctx, const struct jzx__filter *filter,
                             uint64_t deadline_ns, jzx_message *answer) {
     struct jzx__fiber *fiber;
     jzx_err err = wait_for(ctx, "jzx_call", filter, deadline_ns, &fiber);
     if (err != JZX_OK) {
         jzx_ask_cancel(ctx, filter->value);
-        jzx_demonitor(ctx, filter->monitor);
         return err;
     }
     if (jzx__ask_is_answer(fiber->found, filter->value)) {
         keep_answer(fiber, answer);
-        jzx_demonitor(ctx, filter->monitor);
         return JZX_OK;
     }
     read_notice(fiber, NULL);
-    jzx_ask_cancel(ctx, filter->value);
     return JZX_ERR_NO_SUCH_ACTOR;
 }
 
@@ -101,12 +98,8 @@ jzx_err jzx_call(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len
     struct jzx__filter filter = {.kind = JZX__FILTER_CALL, .object = to};
     if (!jzx__fiber_may_wait(ctx))
         return jzx__fiber_refuse(ctx, "jzx_call");
-    jzx_err err = jzx_monitor(ctx, to, &filter.monitor);
-    if (err != JZX_OK)
-        return err;
-    err = jzx_ask(ctx, to, data, len, tag, JZX_NEVER, &filter.value);
-    if (err == JZX_OK)
-        return await_answer(ctx, &filter, deadline_ns, answer);
-    jzx_demonitor(ctx, filter.monitor);
-    return err;
+    if (to == ctx->self)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = jzx_ask(ctx, to, data, len, tag, JZX_NEVER, &filter.value);
+    return err != JZX_OK ? err : await_answer(ctx, &filter, deadline_ns, answer);
 }

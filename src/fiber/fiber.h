@@ -62,9 +62,8 @@ enum jzx__filter_kind {
 
 struct jzx__filter {
     enum jzx__filter_kind kind;
-    uint64_t value;          /* tag, sender, reference of a question */
-    jzx_monitor_ref monitor; /* of a call or a join */
-    uint64_t object;         /* for dumps: the tag, or whom it concerns */
+    uint64_t value;  /* tag, sender, reference of a question or of a monitor */
+    uint64_t object; /* for dumps: the tag, or whom it concerns */
     jzx_match_fn fn;
     void *arg;
 };

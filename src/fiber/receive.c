@@ -23,9 +23,9 @@ static bool is_end_of(const struct jzx__message *message, jzx_monitor_ref monito
 
 /* What a call of the fiber itself waits for: no receive is to see it. */
 static bool is_for_call(const struct jzx__filter *filter, struct jzx__message *message) {
-    if (filter->kind == JZX__FILTER_CALL && jzx__ask_is_answer(message, filter->value))
-        return true;
-    return is_end_of(message, filter->monitor);
+    if (filter->kind == JZX__FILTER_JOIN)
+        return is_end_of(message, filter->value);
+    return jzx__ask_is_answer(message, filter->value) || jzx__ask_is_down(message, filter->value);
 }
 
 /* Whether a message is wanted. */
@@ -128,10 +128,11 @@ static struct jzx__node *after(const struct jzx__task *task, const struct jzx__n
     return before == NULL ? task->head : before->next;
 }
 
-/* A node that may end the actor when it is looked at, which whoever passes it does. It is gone
- * after that, or a message as others. */
+/* A node that may end the actor when it is looked at, or is no message, which whoever passes it
+ * does. It is gone after that, or a message as others. */
 static bool is_signal(struct jzx__node *node) {
     return node->lane == JZX__LANE_LEAVE ||
+           (node->lane == JZX__LANE_DOWN && !jzx__watch_has_fired(node)) ||
            (node->lane == JZX__LANE_WATCH && !jzx__watch_was_told(node));
 }
 

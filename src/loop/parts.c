@@ -12,7 +12,7 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_ROOM] = &jzx__lane_room,         [JZX__LANE_TIMER] = &jzx__lane_timer,
     [JZX__LANE_DEADLINE] = &jzx__lane_deadline, [JZX__LANE_ANSWER] = &jzx__lane_answer,
     [JZX__LANE_WATCH] = &jzx__lane_watch,       [JZX__LANE_LEAVE] = &jzx__lane_watch,
-    [JZX__LANE_GROUP] = &jzx__lane_group,
+    [JZX__LANE_DOWN] = &jzx__lane_down,         [JZX__LANE_GROUP] = &jzx__lane_group,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {

@@ -5,6 +5,8 @@
 #include "actor/exit.h"
 #include "actor/mailbox.h"
 
+#include "jzx/ask.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +51,7 @@ static uint32_t tag_of(enum jzx__watch_kind kind) {
     switch (kind) {
     case JZX__WATCH_MONITOR: return JZX_TAG_DOWN;
     case JZX__WATCH_CHILD: return JZX__TAG_CHILD_EXIT;
+    case JZX__WATCH_ASK: return JZX_TAG_ASK_DOWN;
     case JZX__WATCH_LINK:
     case JZX__WATCH_PARENT: break;
     }
@@ -58,12 +61,15 @@ static uint32_t tag_of(enum jzx__watch_kind kind) {
 struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *me,
                                      enum jzx__watch_kind kind, jzx_actor_id holder,
                                      jzx_actor_id target) {
-    struct jzx__watch *watch = jzx__sched_alloc(&loop->sched, me, JZX__WATCH_CLASS);
+    struct jzx__watch *watch = JZX_LIKELY(me != NULL)
+                                   ? jzx__slab_alloc(&me->slab, JZX__WATCH_CLASS)
+                                   : jzx__sched_alloc(&loop->sched, NULL, JZX__WATCH_CLASS);
     if (watch == NULL)
         return NULL;
     struct jzx__message *message = jzx__watch_message(watch);
-    const struct jzx__node node = {.lane = JZX__LANE_WATCH, .size_class = JZX__WATCH_CLASS};
-    message->node = node;
+    message->node =
+        (struct jzx__node){.lane = kind == JZX__WATCH_ASK ? JZX__LANE_DOWN : JZX__LANE_WATCH,
+                           .size_class = JZX__WATCH_CLASS};
     message->sender = target;
     message->tag = tag_of(kind);
     message->len = sizeof(jzx_exit_notice);
@@ -84,9 +90,14 @@ struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *
 }
 
 void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
-    jzx__message_bury_all(loop, me, &watch->kept, target_of(watch), NULL);
-    jzx__cold_destroy(loop, me, watch->spare);
-    jzx__sched_free(&loop->sched, me, JZX__WATCH_CLASS, watch);
+    if (JZX_UNLIKELY(watch->kept != NULL))
+        jzx__message_bury_all(loop, me, &watch->kept, target_of(watch), NULL);
+    if (JZX_UNLIKELY(watch->spare != NULL))
+        jzx__cold_destroy(loop, me, watch->spare);
+    if (JZX_LIKELY(me != NULL))
+        jzx__slab_free(&me->slab, JZX__WATCH_CLASS, watch);
+    else
+        jzx__sched_free(&loop->sched, NULL, JZX__WATCH_CLASS, watch);
 }
 
 struct jzx__actor_watches *jzx__watches_ensure(struct jzx_loop *loop, struct jzx__worker *me,
@@ -138,9 +149,12 @@ static bool may_act_for(const struct jzx__worker *me, struct jzx__actor *actor) 
 
 static jzx_err list_directly(struct jzx_loop *loop, struct jzx__worker *me,
                              struct jzx__actor *target, struct jzx__watch *watch) {
-    if (jzx__watches_ensure(loop, me, target) == NULL)
-        return JZX_ERR_NO_MEMORY;
     struct jzx__cold *cold = jzx__actor_cold(target);
+    if (JZX_UNLIKELY(cold == NULL || jzx__watches_of(cold) == NULL)) {
+        if (jzx__watches_ensure(loop, me, target) == NULL)
+            return JZX_ERR_NO_MEMORY;
+        cold = jzx__actor_cold(target);
+    }
     jzx__watch_list(cold, watch);
     if (watch->peer != NULL)
         jzx__watch_hold(cold, watch->peer);
@@ -159,16 +173,21 @@ static bool push(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__n
 }
 
 jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
-    jzx_actor_id id = target_of(watch);
-    struct jzx__actor *target = jzx__table_lookup(&loop->table, id);
-    if (target == NULL || jzx__sched_is_stopped(&loop->sched))
-        return jzx__mailbox_gone(loop);
+    struct jzx__actor *target = jzx__table_lookup(&loop->table, target_of(watch));
+    return target == NULL ? jzx__mailbox_gone(loop) : jzx__watch_ask_found(loop, me, target, watch);
+}
+
+jzx_err jzx__watch_ask_found(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *target, struct jzx__watch *watch) {
+    if (jzx__sched_is_stopped(&loop->sched))
+        return JZX_ERR_LOOP_CLOSED;
     if (may_act_for(me, target))
         return list_directly(loop, me, target, watch);
     if (!jzx__spare_prepare(loop, me, target, JZX__PART_WATCH, &watch->spare))
         return JZX_ERR_NO_MEMORY;
-    return push(me, target, &jzx__watch_message(watch)->node, id) ? JZX_OK
-                                                                  : jzx__mailbox_gone(loop);
+    return push(me, target, &jzx__watch_message(watch)->node, target_of(watch))
+               ? JZX_OK
+               : jzx__mailbox_gone(loop);
 }
 
 /* ---- letting go ---- */
@@ -209,9 +228,22 @@ static void let_go_listed(struct jzx_loop *loop, struct jzx__worker *me, struct 
     }
 }
 
+/* Both sides are the caller's: nobody else knows the watch, so it needs no exchange. */
+static bool let_go_here(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
+    struct jzx__actor *target = jzx__table_lookup(&loop->table, target_of(watch));
+    /* relaxed: what the target has done to it came with the target */
+    if (!may_act_for(me, target) || jzx__atomic_load_relaxed(&watch->state) != JZX__WATCH_LISTED)
+        return false;
+    jzx__list_remove(&watch->at_target);
+    jzx__watch_destroy(loop, me, watch);
+    return true;
+}
+
 void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
                        uint32_t flags) {
     unhold(watch);
+    if (flags == 0 && let_go_here(loop, me, watch))
+        return;
     uint32_t state = mark(watch, JZX__WATCH_LET_GO | flags);
     if ((state & JZX__WATCH_PHASE) == JZX__WATCH_LISTED)
         let_go_listed(loop, me, watch, flags != 0);
@@ -238,8 +270,7 @@ static void write_notice(struct jzx__watch *watch, const struct jzx__ending *end
 }
 
 /* The notice goes to the holder: the phase is FIRED, and nobody has listed it. */
-static void send_notice(struct jzx__worker *me, struct jzx__watch *watch) {
-    struct jzx_loop *loop = jzx__loop_of(me);
+static void send_notice(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch) {
     struct jzx__message *message = jzx__watch_message(watch);
     jzx_actor_id id = watch->holder;
     struct jzx__actor *holder = jzx__table_lookup(&loop->table, id);
@@ -251,18 +282,18 @@ static void send_notice(struct jzx__worker *me, struct jzx__watch *watch) {
 }
 
 /* One that is in no list any more, of a target that has ended. */
-static void fire(struct jzx__worker *me, struct jzx__watch *watch,
+static void fire(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
                  const struct jzx__ending *ending) {
     write_notice(watch, ending);
     if (advance(watch, JZX__WATCH_LISTED, JZX__WATCH_FIRED))
-        send_notice(me, watch);
+        send_notice(loop, me, watch);
     else if (mark(watch, JZX__WATCH_LOST) & JZX__WATCH_RETURNED)
-        jzx__watch_destroy(jzx__loop_of(me), me, watch);
+        jzx__watch_destroy(loop, me, watch);
 }
 
 /* The supervisor hears of it when nothing of the actor is left. */
 static void fire_last(struct jzx__worker *me, void *watch, const struct jzx__ending *ending) {
-    fire(me, watch, ending);
+    fire(jzx__loop_of(me), me, watch, ending);
 }
 
 /* All that watch the actor are told (Z6). */
@@ -275,43 +306,9 @@ static void fire_all(struct jzx__worker *me, struct jzx__cold *cold, struct jzx_
             ending->last = fire_last;
             ending->last_arg = watch;
         } else {
-            fire(me, watch, ending);
+            fire(jzx__loop_of(me), me, watch, ending);
         }
     }
-}
-
-/* An answer is its asker's: the successor has asked nothing, and its references begin anew. */
-static bool is_for_successor(const struct jzx__node *node, uint32_t generation) {
-    return node->lane == JZX__LANE_USER && node->generation == generation &&
-           (node->flags & JZX__MSG_TRAILER_MASK) != JZX__TRAILER_ANSWER;
-}
-
-/* The messages that a supervisor is to have with the notice. */
-static struct jzx__node *keep_mail(struct jzx__cold *cold, struct jzx__node *nodes,
-                                   uint32_t generation) {
-    const struct jzx__list *watchers = &jzx__watches_of(cold)->watchers;
-    struct jzx__watch *watch = watch_at_target(watchers->ring.next);
-    if (jzx__list_is_empty(watchers) || watch->kind != JZX__WATCH_CHILD)
-        return nodes; /* that of a supervisor is the first */
-    struct jzx__node *rest = NULL;
-    struct jzx__node **rest_tail = &rest;
-    while (nodes != NULL) {
-        struct jzx__node *node = nodes;
-        nodes = node->next;
-        if (!is_for_successor(node, generation)) {
-            *rest_tail = node;
-            rest_tail = &node->next;
-            continue;
-        }
-        node->next = NULL;
-        if (watch->kept == NULL)
-            watch->kept = node;
-        else
-            watch->kept_last->next = node;
-        watch->kept_last = node;
-    }
-    *rest_tail = NULL;
-    return rest;
 }
 
 /* ---- nodes in a mailbox ---- */
@@ -321,7 +318,7 @@ static enum jzx__filed file(struct jzx__worker *me, struct jzx__actor *actor,
                             struct jzx__node *node) {
     (void)me;
     struct jzx__watch *watch = watch_of_node(node);
-    if (node->lane == JZX__LANE_WATCH && jzx__spare_give_cold(actor, watch->spare))
+    if (node->lane != JZX__LANE_LEAVE && jzx__spare_give_cold(actor, watch->spare))
         watch->spare = NULL;
     return JZX__FILED_KEEP;
 }
@@ -425,6 +422,12 @@ static enum jzx__look be_told(struct jzx__worker *me, const struct jzx__spot *at
     return obey_exit(me, at->actor, watch);
 }
 
+bool jzx__watch_has_fired(struct jzx__node *node) {
+    /* acquire: pairs with advance in fire */
+    uint32_t state = jzx__atomic_load_acquire(&watch_of_node(node)->state);
+    return (state & JZX__WATCH_PHASE) == JZX__WATCH_FIRED;
+}
+
 bool jzx__watch_was_told(struct jzx__node *node) {
     return watch_of_node(node)->is_told;
 }
@@ -434,9 +437,7 @@ static enum jzx__look begin(struct jzx__worker *me, const struct jzx__spot *at) 
     struct jzx__cold *cold = jzx__actor_cold(at->actor);
     struct jzx__watch *watch = watch_of_node(at->node);
     jzx__mailbox_looked(at->actor);
-    /* acquire: pairs with advance in fire */
-    uint32_t phase = jzx__atomic_load_acquire(&watch->state) & JZX__WATCH_PHASE;
-    if (at->node->lane == JZX__LANE_WATCH && phase == JZX__WATCH_FIRED)
+    if (at->node->lane != JZX__LANE_LEAVE && jzx__watch_has_fired(at->node))
         return be_told(me, at, watch);
     jzx__spot_remove(at);
     if (at->node->lane == JZX__LANE_LEAVE)
@@ -461,7 +462,7 @@ static void bury_asked(struct jzx__worker *me, struct jzx__cold *cold, struct jz
     else if (cold != NULL)
         jzx__list_push_back(&jzx__watches_of(cold)->watchers, &watch->at_target);
     else
-        send_notice(me, watch);
+        send_notice(loop, me, watch);
     if (peer != NULL)
         jzx__watch_let_go(loop, me, peer, 0);
 }
@@ -501,6 +502,121 @@ static void stash(struct jzx__cold *cold, struct jzx__message *message) {
 const struct jzx__lane_ops jzx__lane_watch = {
     .file = file, .begin = begin, .bury = bury, .take = take, .stash = stash};
 
+/* ---- mail for a successor ----
+ *
+ * Questions that wait go to the successor, and are bound to its life then: each takes its watch
+ * along (Z7), as its trailer in place of its reference, which the watch has as well. */
+
+/* An answer is its asker's: the successor has asked nothing, and its references begin anew. */
+static bool is_for_successor(const struct jzx__node *node, uint32_t generation) {
+    return node->lane == JZX__LANE_USER && node->generation == generation &&
+           (node->flags & JZX__MSG_TRAILER_MASK) != JZX__TRAILER_ANSWER;
+}
+
+static bool is_of_question(struct jzx__watch *watch, jzx_actor_id asker, uint64_t ref) {
+    return watch->kind == JZX__WATCH_ASK && watch->holder == asker &&
+           jzx__watch_notice(watch)->monitor == ref;
+}
+
+/* Takes the watch of a question out of the list; NULL: it has none. *at is where the last one was,
+ * as they stand there in the order in which questions wait, mostly. */
+static struct jzx__watch *take_watch(struct jzx__link *ring, struct jzx__link **at,
+                                     jzx_actor_id asker, uint64_t ref) {
+    struct jzx__link *link = *at;
+    do {
+        if (link != ring && is_of_question(watch_at_target(link), asker, ref)) {
+            *at = link->next;
+            /* acquire: pairs with mark in let_go: its second message may be in this mailbox, and
+             * counts on the list */
+            if (jzx__atomic_load_acquire(&watch_at_target(link)->state) != JZX__WATCH_LISTED)
+                return NULL;
+            jzx__list_remove(link);
+            return watch_at_target(link);
+        }
+        link = link->next;
+    } while (link != *at);
+    return NULL;
+}
+
+/* Z7 */
+static void take_watch_along(struct jzx__link *ring, struct jzx__link **at,
+                             struct jzx__message *message) {
+    uint64_t ref;
+    if (jzx__message_trailer_kind(message) != JZX__TRAILER_QUESTION)
+        return;
+    memcpy(&ref, jzx__message_trailer(message), sizeof ref);
+    struct jzx__watch *watch = take_watch(ring, at, message->sender, ref);
+    if (watch == NULL)
+        return;
+    memcpy(jzx__message_trailer(message), &watch, sizeof watch);
+    jzx__message_set_trailer_kind(message, JZX__TRAILER_KEPT);
+}
+
+static struct jzx__watch *kept_watch(struct jzx__message *message) {
+    struct jzx__watch *watch;
+    memcpy(&watch, jzx__message_trailer(message), sizeof watch);
+    return watch;
+}
+
+/* There will be no successor. */
+static void lose(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message) {
+    fire(loop, me, kept_watch(message), NULL);
+}
+
+/* The successor has the questions, and their watches. */
+static void bind_kept(struct jzx__cold *cold, struct jzx__node *mail) {
+    for (struct jzx__node *node = mail; node != NULL; node = node->next) {
+        struct jzx__message *message = jzx__message_of(node);
+        if (jzx__message_trailer_kind(message) != JZX__TRAILER_KEPT)
+            continue;
+        struct jzx__watch *watch = kept_watch(message);
+        uint64_t ref = jzx__watch_notice(watch)->monitor;
+        memcpy(jzx__message_trailer(message), &ref, sizeof ref);
+        jzx__message_set_trailer_kind(message, JZX__TRAILER_QUESTION);
+        jzx__list_push_back(&jzx__watches_of(cold)->watchers, &watch->at_target);
+    }
+}
+
+/* The watch of a question that is behind it in the mailbox, and is to be listed yet. */
+static bool is_early_ask(struct jzx__node *node, uint32_t generation) {
+    return node->lane == JZX__LANE_DOWN && node->generation == generation &&
+           !jzx__watch_has_fired(node);
+}
+
+/* The messages that a supervisor is to have with the notice. */
+static struct jzx__node *keep_mail(struct jzx__worker *me, struct jzx__cold *cold,
+                                   struct jzx__node *nodes, uint32_t generation) {
+    struct jzx__list *watchers = &jzx__watches_of(cold)->watchers;
+    struct jzx__watch *watch = watch_at_target(watchers->ring.next);
+    if (jzx__list_is_empty(watchers) || watch->kind != JZX__WATCH_CHILD)
+        return nodes; /* that of a supervisor is the first */
+    struct jzx__node *rest = NULL;
+    struct jzx__node **rest_tail = &rest;
+    struct jzx__link *at = watchers->ring.next;
+    while (nodes != NULL) {
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        if (is_early_ask(node, generation)) {
+            be_asked(jzx__loop_of(me), me, cold, watch_of_node(node));
+            continue;
+        }
+        if (!is_for_successor(node, generation)) {
+            *rest_tail = node;
+            rest_tail = &node->next;
+            continue;
+        }
+        take_watch_along(&watchers->ring, &at, jzx__message_of(node));
+        node->next = NULL;
+        if (watch->kept == NULL)
+            watch->kept = node;
+        else
+            watch->kept_last->next = node;
+        watch->kept_last = node;
+    }
+    *rest_tail = NULL;
+    return rest;
+}
+
 /* ---- the bonds of an actor to come ---- */
 
 static bool prepare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
@@ -519,6 +635,7 @@ static void be_watched(struct jzx__cold *cold, struct jzx__watch *watch, jzx_act
 static void tie(struct jzx__cold *cold, const struct jzx__bonds *bonds, jzx_actor_id id) {
     be_watched(cold, bonds->by, id);
     be_watched(cold, bonds->monitor, id);
+    bind_kept(cold, bonds->mail);
     if (bonds->of != NULL) {
         bonds->of->holder = id;
         jzx__watch_hold(cold, bonds->of);
@@ -549,4 +666,5 @@ const struct jzx__part_ops jzx__part_watch = {.init = init,
                                               .keep = keep_mail,
                                               .tell = fire_all,
                                               .release = release,
-                                              .size_bytes = size_bytes};
+                                              .size_bytes = size_bytes,
+                                              .lose = lose};

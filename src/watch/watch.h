@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who hears of whose end: monitors, links, and the bond between a supervisor and its children.
+/* Who hears of whose end: monitors, links, questions, and the bond between a supervisor and its
+ * children.
  *
  * A **watch** stands between a **holder**, who is to hear, and a **target**. It is one record with
  * two messages in it: one goes to the target to be listed there and comes back as the notice of its
@@ -22,6 +23,9 @@
  *       One that was handled as a message and stashed is held again, so that it can be let go of.
  *   Z6  notices go out after the cleanup, by the ordinary way of messages: what the dead actor sent
  *       before comes before.
+ *   Z7  the watch of a question (ASK) whose message a successor is to have goes with the message,
+ *       if it was not let go of: it is in no list meanwhile, then in the successor's. Its target
+ *       stays stale for the holder, who lets go of it as of any that has ended (RETURNED).
  *
  * A link is two watches, one each way, with the same number in their notices. The one that asks
  * brings the other along (peer).
@@ -41,8 +45,9 @@
 enum jzx__watch_kind {
     JZX__WATCH_MONITOR,
     JZX__WATCH_LINK,
-    JZX__WATCH_CHILD, /* held by a supervisor */
-    JZX__WATCH_PARENT /* held by a child: its supervisor's end is its own */
+    JZX__WATCH_CHILD,  /* held by a supervisor */
+    JZX__WATCH_PARENT, /* held by a child: its supervisor's end is its own */
+    JZX__WATCH_ASK     /* held by a question of the holder's, of lane DOWN: see ask/ask.h */
 };
 
 /* The state word: a phase, and what has happened. */
@@ -106,6 +111,10 @@ static inline jzx_exit_notice *jzx__watch_notice(struct jzx__watch *watch) {
 /* True for a notice that its holder has seen as a message. A node of lane WATCH; the holder. */
 bool jzx__watch_was_told(struct jzx__node *node);
 
+/* True if the node comes back to its holder; else it goes to the target, to be listed. Of a watch
+ * that is on its way; who has it in a mailbox. */
+bool jzx__watch_has_fired(struct jzx__node *node);
+
 /* A watch of which nobody knows; NULL without memory. */
 struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *me,
                                      enum jzx__watch_kind kind, jzx_actor_id holder,
@@ -137,6 +146,10 @@ void jzx__bonds_forget(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* Has it listed by its target, with its peer if it has one. On an error nothing has happened. */
 jzx_err jzx__watch_ask(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch);
+
+/* The same for a target that was just looked up. */
+jzx_err jzx__watch_ask_found(struct jzx_loop *loop, struct jzx__worker *me,
+                             struct jzx__actor *target, struct jzx__watch *watch);
 
 /* The holder wants to hear nothing any more (Z3); flags: UNLINKED or 0. me may be NULL. */
 void jzx__watch_let_go(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__watch *watch,
