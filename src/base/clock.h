@@ -12,7 +12,7 @@
 struct jzx__clock {
     uint64_t (*now)(const struct jzx__clock *clock); /* nanoseconds, never backwards */
     uint64_t manual_ns;                              /* the manual clock's time */
-    const struct jzx_clock *shared;                  /* or where it is */
+    struct jzx_clock *shared;                        /* or where it is */
     bool is_real;                                    /* it goes on by itself */
 };
 

@@ -215,9 +215,42 @@ static bool sleep_while_armed(struct jzx__waiter *waiter, const struct jzx__cloc
            jzx__futex_wait(futex_of(waiter), armed_half, deadline_ns - now_ns);
 }
 
+/* The deadline of a thread at a clock that is moved by hand, in the frame of the wait. */
+struct alarm {
+    struct jzx__clock_user user; /* first */
+    struct jzx__waiter *waiter;
+    struct jzx__clock clock;
+    uint32_t epoch;
+    uint64_t deadline_ns;
+};
+
+/* The clock was moved, and is locked: the alarm has not left it, so the waiter is there. */
+static void look_at_clock(struct jzx__clock_user *user) {
+    struct alarm *alarm = (struct alarm *)(void *)user;
+    if (jzx__clock_now(&alarm->clock) >= alarm->deadline_ns)
+        (void)jzx__waiter_cancel(alarm->waiter, alarm->epoch, JZX__CAUSE_TIMEOUT, NULL);
+}
+
+static void sleep_by_hand(struct jzx__waiter *waiter, struct jzx_clock *clock,
+                          uint64_t deadline_ns) {
+    struct alarm alarm = {.user.wake = look_at_clock,
+                          .waiter = waiter,
+                          .epoch = jzx__waiter_epoch(waiter),
+                          .deadline_ns = deadline_ns};
+    jzx__clock_join(&alarm.clock, clock, &alarm.user);
+    look_at_clock(&alarm.user); /* it may have been moved before */
+    while (jzx__waiter_cause(waiter) == 0)
+        (void)sleep_while_armed(waiter, &alarm.clock, JZX_NEVER);
+    jzx__clock_leave(clock, &alarm.user);
+}
+
 void jzx__waiter_block(struct jzx__waiter *waiter, const struct jzx__clock *clock,
                        uint64_t deadline_ns) {
-    JZX_ASSERT(deadline_ns == JZX_NEVER || clock->is_real);
+    if (deadline_ns != JZX_NEVER && !clock->is_real) {
+        JZX_ASSERT(clock->shared != NULL);
+        sleep_by_hand(waiter, clock->shared, deadline_ns);
+        return;
+    }
     while (jzx__waiter_cause(waiter) == 0) {
         if (!sleep_while_armed(waiter, clock, deadline_ns))
             (void)jzx__waiter_withdraw(waiter, JZX__CAUSE_TIMEOUT);

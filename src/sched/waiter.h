@@ -388,9 +388,8 @@ void jzx__wake_task(void *who, struct jzx__worker *me);
 /* For a thread that blocks: init in place of jzx__waiter_init. */
 void jzx__waiter_init_thread(struct jzx__waiter *waiter);
 
-/* After arm: blocks the calling thread until the wait is claimed, by itself at the deadline. The
- * clock must go on by itself; where time is moved by hand, the deadline belongs on the wheel of a
- * worker, and is JZX_NEVER here. */
+/* After arm: blocks the calling thread until the wait is claimed, by itself at the deadline. Where
+ * time is moved by hand (a jzx_clock), the one who moves it past the deadline claims. */
 void jzx__waiter_block(struct jzx__waiter *waiter, const struct jzx__clock *clock,
                        uint64_t deadline_ns);
 

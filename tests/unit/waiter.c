@@ -9,6 +9,7 @@
 #include "rig.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #define BOXES 3u
 #define PARTIES 4u
@@ -657,6 +658,43 @@ JZX_TEST(a_thread_times_out_and_its_item_stays) {
         assert_int_equal(boxes[i].count, 1);
         boxes[i].count = 0;
     }
+    close_boxes();
+}
+
+static void *move_clock(void *arg) {
+    while (phase_of(&parties[0].waiter) != JZX__WAIT_ARMED)
+        sched_yield();
+    for (uint32_t i = 0; i < 10; i++)
+        JZX_EXPECT_EQ(jzx_clock_advance(arg, 1), JZX_OK);
+    return NULL;
+}
+
+JZX_TEST(a_thread_times_out_when_a_clock_is_moved_by_hand) {
+    jzx_clock *shared = jzx_clock_manual(100);
+    struct jzx__clock clock;
+    struct jzx__clock_user user = {.wake = NULL};
+    pthread_t thread;
+    jzx__clock_join(&clock, shared, &user);
+    jzx__clock_leave(shared, &user);
+    open_boxes();
+    jzx__waiter_init_thread(&parties[0].waiter);
+    const uint64_t deadlines_ns[] = {99, 100, 104}; /* in the past, now, and when it is moved */
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t deadline_ns = deadlines_ns[i];
+        assert_int_equal(wait_at(&parties[0], 1), JZX__ARM_SUSPEND);
+        if (deadline_ns > 100)
+            assert_int_equal(pthread_create(&thread, NULL, move_clock, shared), 0);
+        jzx__waiter_block(&parties[0].waiter, &clock, deadline_ns);
+        assert_true(jzx_clock_now(shared) >= deadline_ns);
+        assert_int_equal(end(&parties[0]), JZX__CAUSE_TIMEOUT);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(wait_at(&parties[0], 1), JZX__ARM_SUSPEND);
+    assert_int_equal(pthread_create(&thread, NULL, put_from_thread, NULL), 0);
+    jzx__waiter_block(&parties[0].waiter, &clock, 1000); /* it stands still */
+    assert_int_equal(end(&parties[0]), JZX__CAUSE_ITEM);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(jzx_clock_free(shared), JZX_OK); /* nobody is there any more */
     close_boxes();
 }
 
