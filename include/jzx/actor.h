@@ -201,6 +201,16 @@ JZX_API jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size);
  * JZX_ERR_LOOP_CLOSED, JZX_ERR_MAX_ACTORS, JZX_ERR_NO_MEMORY; *id is untouched then. */
 JZX_API jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id);
 
+/* jzx_spawn for a thread that is no actor: blocks it until the init has returned. JZX_OK: the actor
+ * lives, and its init has succeeded. Otherwise there is no actor: the error is that of the init, or
+ * one of jzx_spawn; JZX_ERR_NO_SUCH_ACTOR if it was ended before its init was through (jzx_exit, a
+ * kill, a fault); JZX_ERR_LOOP_CLOSED if the loop has ended it; JZX_ERR_TIMEOUT if the deadline (a
+ * time of the loop, or JZX_NEVER) has passed: then the actor is killed, after the init that may be
+ * running. When an error of the init is returned its cleanup has run. The call waits for a loop
+ * that does not run yet. JZX_ERR_WOULD_SUSPEND, at once, on a thread that is inside a loop. */
+JZX_API jzx_err jzx_spawn_wait(jzx_loop *loop, const jzx_spawn_opts *opts, uint64_t deadline_ns,
+                               jzx_actor_id *id);
+
 /* Ends an actor from outside (or inside). The request overtakes waiting messages and cannot fail
  * for memory; the actor ends on its own thread, after the message it is handling. Of several
  * requests the strongest counts, in whatever order they came, as long as the actor has not begun

@@ -110,6 +110,25 @@ JZX_API jzx_ask_handle jzx_ask_from(const jzx_context *ctx, const jzx_message *m
 JZX_API jzx_err jzx_reply_to(jzx_loop *loop, jzx_ask_handle handle, jzx_actor_id from,
                              const void *data, size_t len, uint32_t tag);
 
+/* ---- threads that are no actors ---- */
+
+/* Asks, and blocks the calling thread until the answer comes. deadline_ns is a time of the loop
+ * (jzx_loop_now), or JZX_NEVER; it also holds while the loop does not run, which the call waits
+ * for. On JZX_OK *answer is the answer, whose data the caller owns: it gives it to jzx_msg_free, or
+ * sends it on with jzx_send_msg, before the loop is destroyed. answer may be NULL: it is dropped.
+ *
+ * A short-lived actor named "jzx_call_wait" asks in place of the thread: it is the sender that the
+ * asked actor sees, it keeps jzx_loop_run going, and it counts for max_actors.
+ *
+ * JZX_ERR_WOULD_SUSPEND, at once: on a thread that is inside a loop, of this loop or another; a
+ * fiber has jzx_call. JZX_ERR_NO_SUCH_ACTOR: the asked actor has ended without an answer, before or
+ * after the question reached it. JZX_ERR_TIMEOUT: a later answer is dropped. JZX_ERR_LOOP_CLOSED:
+ * the loop stops, gently or not, or is being destroyed; jzx_loop_destroy waits for threads that
+ * were in this call before. A loop that was closed ends the wait when it is run or destroyed.
+ * JZX_ERR_CANCELLED: somebody has ended that actor. And the errors of jzx_send and jzx_spawn. */
+JZX_API jzx_err jzx_call_wait(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,
+                              uint32_t tag, uint64_t deadline_ns, jzx_message *answer);
+
 JZX_END_C
 
 #endif

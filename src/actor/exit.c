@@ -14,6 +14,7 @@
 #include "actor/contain.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"
+#include "actor/spawn.h"
 
 #include "base/log.h"
 #include "sched/cut.h"
@@ -284,7 +285,7 @@ static void free_notes(struct jzx__worker *me, struct jzx__cold *cold) {
     if (cold->stop_note != NULL)
         jzx__message_destroy(jzx__loop_of(me), me, cold->stop_note);
     if (cold->started_note != NULL)
-        jzx__message_destroy(jzx__loop_of(me), me, cold->started_note);
+        jzx__started_note_drop(jzx__loop_of(me), me, cold->started_note);
 }
 
 /* The last things of an actor: from here on nothing of it is left but its slot. */

@@ -384,7 +384,44 @@ jzx_err jzx_spawn(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_actor_id *id) 
     return JZX_LIKELY(made) ? JZX_OK : spawn_any(loop, opts, id);
 }
 
-/* ---- children ---- */
+/* ---- children, and who else is waited for ---- */
+
+struct jzx__message *jzx__started_note(struct jzx_loop *loop, const struct jzx__started *started) {
+    struct jzx__message *note = jzx__message_create(loop, NULL, sizeof *started);
+    if (note == NULL)
+        return NULL;
+    note->tag = JZX__TAG_STARTED;
+    memcpy(note->payload, started, sizeof *started);
+    return note;
+}
+
+static void tell(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *note,
+                 jzx_err err) {
+    struct jzx__started started;
+    memcpy(&started, note->payload, sizeof started);
+    started.err = err;
+    jzx__message_destroy(loop, me, note);
+    started.tell(loop, &started);
+}
+
+/* In the payload until the actor has ended. */
+static jzx_err *err_of(struct jzx__message *note) {
+    return &((struct jzx__started *)(void *)note->payload)->err;
+}
+
+void jzx__actor_note_failure(struct jzx__actor *actor, jzx_err err) {
+    struct jzx__message *note = jzx__actor_cold(actor)->started_note;
+    if (note != NULL && note->tag == JZX__TAG_STARTED)
+        *err_of(note) = err;
+}
+
+void jzx__started_note_drop(struct jzx_loop *loop, struct jzx__worker *me,
+                            struct jzx__message *note) {
+    if (note->tag != JZX__TAG_STARTED)
+        jzx__message_destroy(loop, me, note);
+    else
+        tell(loop, me, note, *err_of(note) == JZX_OK ? JZX_ERR_NO_SUCH_ACTOR : *err_of(note));
+}
 
 void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
                              struct jzx__actor *actor) {
@@ -392,6 +429,10 @@ void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
     if (note == NULL)
         return;
     jzx__actor_cold(actor)->started_note = NULL;
+    if (note->tag == JZX__TAG_STARTED) {
+        tell(loop, me, note, JZX_OK);
+        return;
+    }
     jzx_actor_id to;
     memcpy(&to, note->payload, sizeof to);
     note->sender = jzx__actor_id(actor);

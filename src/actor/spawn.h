@@ -49,8 +49,29 @@ bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes);
 jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
                          const struct jzx__bonds *bonds, jzx_actor_id *id);
 
-/* The init of an actor is through: tells its supervisor, if it has one, once. A supervisor does it
- * itself. me may be NULL. */
+/* A started_note that is not for a supervisor, but calls a function when the init is through or the
+ * actor has ended before: inside, on a thread of the loop. */
+#define JZX__TAG_STARTED 0xFFFF000Au
+
+struct jzx__started {
+    void (*tell)(struct jzx_loop *loop, const struct jzx__started *started);
+    uint64_t ticket; /* the caller's own */
+    jzx_err err; /* JZX_OK: it is through. Else that of the init, or JZX_ERR_NO_SUCH_ACTOR if the
+                      * actor was ended before that */
+};
+
+/* NULL without memory. On a thread without a worker. */
+struct jzx__message *jzx__started_note(struct jzx_loop *loop, const struct jzx__started *started);
+
+/* The init of an actor has failed, of which its note is to tell. */
+void jzx__actor_note_failure(struct jzx__actor *actor, jzx_err err);
+
+/* The actor has ended, and its note was not needed: tells, and frees it. */
+void jzx__started_note_drop(struct jzx_loop *loop, struct jzx__worker *me,
+                            struct jzx__message *note);
+
+/* The init of an actor is through: tells its supervisor, or who else waits for it, if there is one,
+ * once. A supervisor does it itself. me may be NULL. */
 void jzx__actor_tell_started(struct jzx_loop *loop, struct jzx__worker *me,
                              struct jzx__actor *actor);
 

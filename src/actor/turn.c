@@ -63,6 +63,7 @@ static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err 
     if (err != JZX_OK) {
         char text[JZX_EXIT_TEXT_MAX + 1];
         snprintf(text, sizeof text, "its init: %s", jzx_err_name(err));
+        jzx__actor_note_failure(actor, err);
         jzx__actor_end(me, actor, JZX_EXIT_FAIL, text);
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asking, answering, and who was first (Q1 of ask.h). */
 #include "ask/ask.h"
+#include "ask/wait.h"
 
 #include "actor/mailbox.h"
 #include "actor/own.h"
@@ -128,8 +129,11 @@ static void let_go_all(struct jzx__worker *me, struct jzx__actor *actor) {
     }
 }
 
-const struct jzx__part_ops jzx__part_ask = {
-    .let_go = let_go_all, .release = release_table, .size_bytes = size_bytes};
+const struct jzx__part_ops jzx__part_ask = {.open = jzx__waits_open,
+                                            .close = jzx__waits_close,
+                                            .let_go = let_go_all,
+                                            .release = release_table,
+                                            .size_bytes = size_bytes};
 
 /* The question waits no more; neither its deadline nor the end of who was asked will be handled. */
 static bool settle(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__asks *asks,

@@ -12,6 +12,7 @@
 
 #include "actor/exit.h"
 #include "actor/kind.h"
+#include "ask/wait.h"
 
 /* A small wheel: it is set up anew for each execution. No timer here is further away. */
 #undef JZX__WHEEL_SHAPE
@@ -63,6 +64,16 @@ const struct jzx__part_ops jzx__part_async = {0};
 const struct jzx__part_ops jzx__part_scope = {0};
 const struct jzx__kind_ops jzx__kind_async = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
+
+bool jzx__waits_open(struct jzx_loop *loop, const jzx_config *config) {
+    (void)loop;
+    (void)config;
+    return true;
+}
+
+void jzx__waits_close(struct jzx_loop *loop) {
+    (void)loop;
+}
 
 /* ---- workers ---- */
 

@@ -53,7 +53,7 @@ static void abort_part(struct jzx__worker *me, struct jzx__actor *actor) {
     world.busy = false;
 }
 
-static const struct jzx__part_ops slow_part = {
+static struct jzx__part_ops slow_part = {
     .quiesce = quiesce, .abort = abort_part, .release = release};
 
 static void clean_up(jzx_context *ctx, jzx_exit_reason reason) {
@@ -117,6 +117,7 @@ static jzx_actor_id open_world(void) {
     world.loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .max_actors = ACTORS_MAX));
     assert_non_null(world.loop);
     memcpy(world.table, jzx__part_table, sizeof world.table);
+    slow_part.close = jzx__part_ask.close; /* that of the loop, which is open */
     world.table[JZX__PART_ASK] = &slow_part;
     world.loop->part_ops = world.table;
     world.id =
