@@ -5,8 +5,6 @@
 #include "base/futex.h"
 #include "future/future.h"
 
-#include "jzx/time.h"
-
 #define GATE_CLOSED 1u
 #define GATE_ONE 2u
 
@@ -143,27 +141,6 @@ static void delist(struct jzx__future_home *home, struct waiting_thread *thread)
     jzx__lock_release(&home->lock);
 }
 
-/* Where time is moved by hand nobody wakes a thread at its deadline: it looks each millisecond. */
-static void block_by_hand(struct jzx__waiter *waiter, const struct jzx__clock *clock,
-                          uint64_t deadline_ns) {
-    while (jzx__waiter_cause(waiter) == 0) {
-        if (jzx__clock_now(clock) >= deadline_ns)
-            (void)jzx__waiter_withdraw(waiter, JZX__CAUSE_TIMEOUT);
-        else
-            jzx__waiter_doze(waiter, JZX_MS(1));
-    }
-}
-
-static void block(struct jzx__waiter *waiter, const struct jzx__clock *clock,
-                  uint64_t deadline_ns) {
-    if (jzx__waiter_arm(waiter) == JZX__ARM_CLAIMED)
-        return;
-    if (clock->is_real || deadline_ns == JZX_NEVER)
-        jzx__waiter_block(waiter, clock, deadline_ns);
-    else
-        block_by_hand(waiter, clock, deadline_ns);
-}
-
 uint32_t jzx__future_block(struct jzx__future_home *home, struct jzx__wait_link *links,
                            uint32_t count, uint64_t deadline_ns) {
     struct jzx__waiter waiter;
@@ -172,7 +149,8 @@ uint32_t jzx__future_block(struct jzx__future_home *home, struct jzx__wait_link 
     thread.epoch = jzx__waiter_begin(&waiter, (struct jzx__wait_what){.kind = "future"});
     if (enlist(home, &thread)) {
         jzx__waiter_join(&waiter, links, count, NULL);
-        block(&waiter, &home->loop->sched.clock, deadline_ns);
+        if (jzx__waiter_arm(&waiter) == JZX__ARM_SUSPEND)
+            jzx__waiter_block(&waiter, &home->loop->sched.clock, deadline_ns);
         delist(home, &thread);
     } else {
         (void)jzx__waiter_withdraw(&waiter, JZX__CAUSE_CLOSED);

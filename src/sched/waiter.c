@@ -201,10 +201,6 @@ void jzx__waiter_init_thread(struct jzx__waiter *waiter) {
 
 static const uint32_t armed_half = (uint32_t)JZX__WAIT_ARMED; /* cause 0 */
 
-void jzx__waiter_doze(struct jzx__waiter *waiter, uint64_t timeout_ns) {
-    (void)jzx__futex_wait(futex_of(waiter), armed_half, timeout_ns);
-}
-
 /* False if the time is over. */
 static bool sleep_while_armed(struct jzx__waiter *waiter, const struct jzx__clock *clock,
                               uint64_t deadline_ns) {

@@ -393,9 +393,6 @@ void jzx__waiter_init_thread(struct jzx__waiter *waiter);
 void jzx__waiter_block(struct jzx__waiter *waiter, const struct jzx__clock *clock,
                        uint64_t deadline_ns);
 
-/* The same, but for timeout_ns at most, and without an end of its own: may return early. */
-void jzx__waiter_doze(struct jzx__waiter *waiter, uint64_t timeout_ns);
-
 /* ---- dumps ---- */
 
 /* What somebody waits for; false if it does not wait, or stopped while it was looked at. Any thread
