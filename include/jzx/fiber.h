@@ -29,8 +29,8 @@
  * A fiber that is killed, fails by a link or is shut down while it waits ends there: its stack is
  * dropped, not unwound; its cleanup runs, and frees what the state says. One that is to stop after
  * its queue (JZX_STOP_AFTER_QUEUE, jzx_loop_stop) receives what waits for it, and ends at a receive
- * that finds nothing; its waits for others (jzx_call, jzx_join) return JZX_ERR_CANCELLED from then
- * on, and a sleep goes on.
+ * that finds nothing; its waits for others (jzx_call, jzx_join, jzx_send_until) return
+ * JZX_ERR_CANCELLED from then on, and a sleep goes on.
  *
  * Threads: a fiber that has begun stays on the thread of its worker, so that errno and
  * thread-locals keep their meaning; with jzx_spawn_opts.migratable it may move at each wait. A
@@ -114,6 +114,17 @@ JZX_API jzx_err jzx_call(jzx_context *ctx, jzx_actor_id to, const void *data, si
  * own id. */
 JZX_API jzx_err jzx_join(jzx_context *ctx, jzx_actor_id id, uint64_t deadline_ns,
                          jzx_exit_notice *how);
+
+/* Sends a copy, as jzx_send does, and waits while the mailbox of the receiver is full. Who waits
+ * for room at one actor, fibers and threads (jzx_send_wait) alike, stands in one line: room goes to
+ * the first in it, and jzx_send is refused (JZX_ERR_MAILBOX_FULL) meanwhile. The message is sent
+ * once if this returns JZX_OK, and else not at all. It waits only for an actor that refuses what it
+ * has no room for (on_full): others take each message. JZX_ERR_TIMEOUT; JZX_ERR_NO_SUCH_ACTOR, also
+ * if the receiver ends, or stops after its queue, while this waits; JZX_ERR_MAILBOX_FULL for the
+ * fiber's own id, which would wait for itself; JZX_ERR_CANCELLED, JZX_ERR_WOULD_SUSPEND, and the
+ * other errors of jzx_send. */
+JZX_API jzx_err jzx_send_until(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len,
+                               uint32_t tag, uint64_t deadline_ns);
 
 JZX_END_C
 

@@ -73,13 +73,25 @@ JZX_BEGIN_C
  * sender: the sending actor's id, or JZX_NOBODY. Any thread; never blocks.
  * Messages of one sender to one receiver arrive in order.
  * JZX_ERR_INVALID_ARG (NULL loop, NULL data, len or tag out of range), JZX_ERR_NO_SUCH_ACTOR,
- * JZX_ERR_MAILBOX_FULL (only with on_full = refuse), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+ * JZX_ERR_MAILBOX_FULL (only with on_full = refuse; also while other senders wait in line for room,
+ * see jzx_send_wait), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                          size_t len, uint32_t tag);
 
 /* jzx_send with sender JZX_NOBODY: the form for threads that are no actors. */
 JZX_API jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,
                                uint32_t tag);
+
+/* jzx_send_async that blocks the thread while the mailbox of the receiver is full: for threads that
+ * drive no loop. Who waits for room stands in line (see jzx_send_until in fiber.h). deadline_ns is
+ * a time of the loop (jzx_loop_now) or JZX_NEVER; one that has passed makes it look once. While the
+ * loop does not run it waits, or times out. On JZX_OK the message was sent once, else not at all.
+ * JZX_ERR_TIMEOUT; JZX_ERR_NO_SUCH_ACTOR, also if the receiver ends, or stops after its queue,
+ * meanwhile; JZX_ERR_LOOP_CLOSED, also if the loop ends meanwhile; JZX_ERR_WOULD_SUSPEND on a
+ * thread that drives a loop (in a behaviour, a fiber, a callback); the other errors of jzx_send.
+ * The loop must not be destroyed before it has returned. */
+JZX_API jzx_err jzx_send_wait(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,
+                              uint32_t tag, uint64_t deadline_ns);
 
 /* A buffer of len bytes that can be sent without a copy; NULL without memory or if len is too
  * large. The caller owns it until jzx_send_msg accepts it, and else gives it to jzx_msg_free.
@@ -126,13 +138,13 @@ JZX_API size_t jzx_msg_len(const void *data);
 /* Asks for one message (tag JZX_TAG_ROOM, sender target) to actor who as soon as less than half of
  * target's mailbox is used: at once if it is so now, and also when target ends. Asked for by a
  * thread that does not drive the loop, it comes when what waited before the request was handled. A
- * thread that is no actor has no mailbox to be told in: it sends through an actor of its own, or
- * tries again. Each call that returns JZX_OK is followed by such a message, which no mailbox bound
- * refuses; if who has ended meanwhile it is a dead letter. A call while an earlier one of the same
- * who waits at target joins it: one message answers both, so an actor waits at most once at each
- * target. A request of another thread joins when target takes its mail in, and one that finds room
- * is answered at once by a message of its own. Any thread. JZX_ERR_INVALID_ARG,
- * JZX_ERR_NO_SUCH_ACTOR (target or who), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+ * thread that is no actor has no mailbox to be told in: it has jzx_send_wait. Each call that
+ * returns JZX_OK is followed by such a message, which no mailbox bound refuses; if who has ended
+ * meanwhile it is a dead letter. A call while an earlier one of the same who waits at target joins
+ * it: one message answers both, so an actor waits at most once at each target. A request of another
+ * thread joins when target takes its mail in, and one that finds room is answered at once by a
+ * message of its own. Any thread. JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR (target or who),
+ * JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send_when_room(jzx_loop *loop, jzx_actor_id target, jzx_actor_id who);
 
 JZX_END_C

@@ -16,7 +16,7 @@ struct jzx__kind_ops;
 struct jzx__message;
 struct jzx_loop;
 
-/* Requests in the low byte of the task's state word; the strongest wins. */
+/* Requests in the task's state word (JZX__CONTROL_BITS); the strongest wins. */
 #define JZX__WANT_KILL 0x01u
 #define JZX__WANT_FAIL 0x02u
 #define JZX__WANT_STOP 0x04u
@@ -24,6 +24,7 @@ struct jzx_loop;
 #define JZX__WANT_SHUTDOWN 0x10u
 #define JZX__WANT_FINISH 0x20u  /* as DRAIN, and then ends with JZX_EXIT_SHUTDOWN */
 #define JZX__WANT_STALLED 0x40u /* as FAIL, with its own text; supervisors do not obey */
+#define JZX__WANT_ROOM 0x100u   /* somebody is in line for room (room.h); no end */
 #define JZX__WANT_GENTLE (JZX__WANT_DRAIN | JZX__WANT_FINISH)
 #define JZX__WANT_END                                                                              \
     (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP | JZX__WANT_SHUTDOWN | JZX__WANT_STALLED)
@@ -39,6 +40,7 @@ struct jzx_loop;
 #define JZX__CARE_HEAD 0x80u        /* each message is looked at before it is handled */
 #define JZX__CARE_KIND 0x100u       /* for life: its kind runs its turn, see kind.h */
 #define JZX__CARE_FINISH 0x200u     /* with DRAIN: it ends with JZX_EXIT_SHUTDOWN */
+#define JZX__CARE_LINE 0x400u       /* senders are in line for room (room.h) */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
  * on_full a jzx_on_full and perhaps JZX__KEEPS_MAIL, cold a struct jzx__cold or NULL, and waiters
@@ -267,7 +269,19 @@ static inline jzx_actor_id jzx__actor_id(const struct jzx__actor *actor) {
  * undone when their message is taken in. */
 static inline uint32_t jzx__actor_cap(const struct jzx__actor *actor) {
     /* relaxed: see above */
-    return jzx__atomic_load_relaxed(&actor->task.cap);
+    return jzx__atomic_load_relaxed(&actor->task.cap) & ~JZX__CAP_LINE;
+}
+
+/* True if senders may be in line for its room. Any thread: a hint, see room.h. */
+static inline bool jzx__actor_has_line(const struct jzx__actor *actor) {
+    /* relaxed: see above */
+    return (jzx__atomic_load_relaxed(&actor->task.cap) & JZX__CAP_LINE) != 0;
+}
+
+/* True if so many waiting messages leave no room, or room is not for the next who comes. */
+static inline bool jzx__actor_is_tight(const struct jzx__actor *actor, uint32_t waiting) {
+    /* relaxed: see above. With a line it is less than 0 */
+    return (int32_t)waiting >= (int32_t)jzx__atomic_load_relaxed(&actor->task.cap);
 }
 
 /* What its mailbox may hold. Any thread. */

@@ -74,6 +74,21 @@ jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     return JZX_OK;
 }
 
+bool jzx__actor_ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id) {
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
+    if (actor == NULL || !set_want(actor, jzx_id_generation(id), JZX__WANT_ROOM))
+        return false;
+    if (jzx__worker_owns(me, &actor->task)) {
+        actor->task.care |= JZX__CARE_WANT;
+        jzx__worker_ready(me, &actor->task);
+        return (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) == 0;
+    }
+    enum jzx__push_result result = jzx__task_nudge(&actor->task);
+    if (result == JZX__PUSH_OK_INJECT)
+        jzx__task_inject(&actor->task, me);
+    return result != JZX__PUSH_CLOSED || JZX__MUTANT(room_asks_who_has_closed); /* room/F3 */
+}
+
 static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;

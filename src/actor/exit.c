@@ -12,6 +12,7 @@
 
 #include "actor/announce.h"
 #include "actor/contain.h"
+#include "actor/line.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"
 #include "actor/spawn.h"
@@ -23,6 +24,15 @@
 
 static bool is_failure(jzx_exit_reason reason) {
     return reason == JZX_EXIT_FAIL || reason == JZX_EXIT_PANIC || reason == JZX_EXIT_FAULT;
+}
+
+/* After its inbox was closed: a request for room that was in time is a care from here on, as those
+ * that were seen before (room/F3). */
+static inline void note_line(struct jzx__actor *actor) {
+    /* relaxed: ordered by the inbox word, which was nudged after the request was made */
+    uint64_t state = jzx__atomic_load_relaxed(&actor->task.state);
+    if (!JZX__MUTANT(room_forgotten_at_end))
+        actor->task.care |= jzx__line_care(state);
 }
 
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t want) {
@@ -41,6 +51,10 @@ void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t
     if (is_locked)
         jzx__task_unlock(&actor->task, 0);
     jzx__mailbox_file(me, actor, nodes);
+    note_line(actor);
+    if (actor->task.care & JZX__CARE_LINE)
+        jzx__line_close(&jzx__loop_of(me)->lines, me, jzx__actor_id(actor));
+    actor->task.care &= (uint16_t)~JZX__CARE_LINE;
 }
 
 /* Makes the id stale: sends and requests that come later do not find the actor. The mailbox is
@@ -174,6 +188,8 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         bury_inbox(me, actor, inbox, ending);
     if (actor->task.waiters != NULL)
         jzx__mailbox_tell_waiters(me, actor, true);
+    if (actor->task.care & JZX__CARE_LINE)
+        jzx__line_close(&loop->lines, me, ending->id);
 }
 
 /* True if it was to work off its queue, by itself or with its loop, and did not end of its own
@@ -366,8 +382,10 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
             jzx__task_lock(&actor->task); /* cut/C1; make_stale ends it with the generation */
     }
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
+    note_line(actor);
     uint32_t fulls = make_stale(me, actor, id);
-    if (JZX_UNLIKELY(inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
+    if (JZX_UNLIKELY((actor->task.care & JZX__CARE_LINE) != 0 || inbox != NULL ||
+                     actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason))) {
         struct jzx__ending ending = {.id = id, .reason = reason, .text = text};

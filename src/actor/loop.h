@@ -4,6 +4,7 @@
 #ifndef JZX_ACTOR_LOOP_H
 #define JZX_ACTOR_LOOP_H
 
+#include "actor/line.h"
 #include "actor/table.h"
 #include "observe/observer.h"
 #include "sched/sched.h"
@@ -41,6 +42,7 @@ struct jzx_loop {
     const struct jzx__part_ops *const *part_ops; /* jzx__part_table, by enum jzx__part */
     const struct jzx__kind_ops *const *kinds;    /* jzx__kinds, by enum jzx__kind */
     void *parts[JZX__PART_COUNT];                /* what the parts keep per loop; NULL: nothing */
+    struct jzx__lines lines;                     /* of senders that wait for room */
     uint32_t default_mailbox_cap;
     _Atomic uint64_t refs;         /* references that were made without a worker */
     size_t default_heap_quota;     /* 0: unlimited */

@@ -4,6 +4,7 @@
 
 #include "actor/announce.h"
 #include "actor/kind.h"
+#include "actor/line.h"
 #include "sched/balance.h"
 #include "sched/cut.h"
 
@@ -340,6 +341,12 @@ static jzx_err queue_behind(struct jzx__worker *me, struct jzx__actor *actor,
     return JZX_OK;
 }
 
+/* True if a message more would exceed the bound (B1), or senders in line are first. Owner only. */
+static bool is_full(struct jzx_loop *loop, struct jzx__actor *actor, uint64_t word) {
+    return actor->task.pending + jzx__inbox_count(word) >= jzx__actor_bound(actor) ||
+           (jzx__actor_has_line(actor) && jzx__line_is_taken(&loop->lines, jzx__actor_id(actor)));
+}
+
 /* The owner's thread, with something in the inbox or at the bound (R1). */
 jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *actor,
                                   struct jzx__message *message) {
@@ -349,7 +356,7 @@ jzx_err jzx__mailbox_deliver_slow(struct jzx__worker *me, struct jzx__actor *act
     for (;;) {
         if (word & JZX__INBOX_CLOSED)
             return jzx__mailbox_gone(jzx__loop_of(me)); /* it works its queue off */
-        bool full = counts && task->pending + jzx__inbox_count(word) >= jzx__actor_bound(actor);
+        bool full = counts && is_full(jzx__loop_of(me), actor, word);
         if (full && jzx__actor_on_full(actor) != JZX_FULL_DROP_OLDEST)
             return deliver_full(me, actor, message); /* B1: nothing was taken */
         if (jzx__inbox_list(word) == NULL)
@@ -410,8 +417,12 @@ static JZX_COLD enum jzx__push_result push_kept(struct jzx_loop *loop, struct jz
 }
 
 /* The limit of the inbox for other threads (B2, B4). */
-static uint32_t limit_of(struct jzx__actor *actor, jzx_on_full on_full) {
+static uint32_t limit_of(struct jzx_loop *loop, struct jzx__actor *actor, struct jzx__node *node,
+                         jzx_on_full on_full) {
     uint32_t cap = jzx__actor_cap(actor);
+    if (JZX_UNLIKELY(jzx__actor_has_line(actor)) &&
+        jzx__line_is_taken(&loop->lines, id_of_node(actor, node)))
+        return 0;
     if (on_full != JZX_FULL_DROP_OLDEST)
         return cap;
     return cap <= JZX__INBOX_COUNT_MAX / 2 ? 2 * cap : (uint32_t)JZX__INBOX_COUNT_MAX;
@@ -444,9 +455,11 @@ static JZX_COLD bool make_room(struct jzx_loop *loop, struct jzx__worker *me,
 }
 
 /* From a thread that does not own the actor (R2). Between a push that got the token and the inject
- * nothing may block, allocate or call out: the actor hears of no other push until then. */
-jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
-                                    struct jzx__actor *actor, struct jzx__message *message) {
+ * nothing may block, allocate or call out: the actor hears of no other push until then. A sender
+ * that would wait is refused without an event. */
+static jzx_err deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
+                              struct jzx__actor *actor, struct jzx__message *message,
+                              bool would_wait) {
     uint32_t generation = message->node.generation;
     /* acquire: pairs with the release in fill_slot; the policy of a later actor comes with its id
      */
@@ -459,7 +472,7 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
         add_hint(me, actor, message);
     enum jzx__push_result result;
     do {
-        uint32_t limit = limit_of(actor, on_full);
+        uint32_t limit = limit_of(loop, actor, &message->node, on_full);
         result = JZX_UNLIKELY(policy & JZX__KEEPS_MAIL)
                      ? push_kept(loop, actor, &message->node, limit) /* B5 */
                      : jzx__task_push(&actor->task, &message->node, limit);
@@ -474,6 +487,8 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     case JZX__PUSH_OK: break;
     case JZX__PUSH_CLOSED: return jzx__mailbox_gone(loop);
     case JZX__PUSH_FULL:
+        if (would_wait && on_full == JZX_FULL_REFUSE)
+            return JZX_ERR_MAILBOX_FULL;
         if (!note_full(loop, me, actor, generation))
             return jzx__mailbox_gone(loop);
         if (on_full == JZX_FULL_REFUSE)
@@ -488,6 +503,22 @@ jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *m
     if (me != NULL)
         note_crossing(me, actor);
     return JZX_OK;
+}
+
+jzx_err jzx__mailbox_deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
+                                    struct jzx__actor *actor, struct jzx__message *message) {
+    return deliver_remote(loop, me, actor, message, false);
+}
+
+jzx_err jzx__mailbox_try_deliver(struct jzx_loop *loop, struct jzx__worker *me,
+                                 struct jzx__actor *actor, struct jzx__message *message) {
+    if (!jzx__worker_owns(me, &actor->task))
+        return deliver_remote(loop, me, actor, message, true);
+    uint64_t word = jzx__task_inbox(&actor->task);
+    if (jzx__actor_on_full(actor) == JZX_FULL_REFUSE && (word & JZX__INBOX_CLOSED) == 0 &&
+        is_full(loop, actor, word))
+        return JZX_ERR_MAILBOX_FULL;
+    return jzx__mailbox_deliver(loop, me, actor, message);
 }
 
 /* ---- the lane of requests for room ---- */

@@ -2,6 +2,8 @@
 /* How messages enter and wait: taking the inbox in, the bound and its policies, waiting for room.
  *
  * B1  on the owner's thread an append happens only if private + inbox < cap, exactly.
+ *     What senders in line for room have comes first (room.h): while there are some, others are
+ *     refused, and the owner appends theirs by the same sum.
  * B2  other threads push only while the inbox holds less than cap: together at most 2 x cap wait.
  * B3  the inbox is taken in when the private list is empty, or before an append that fits: whoever
  *     appends never passes an older message of the same sender.
@@ -39,8 +41,9 @@ static inline void jzx__mailbox_publish_room(struct jzx__actor *actor) {
     uint32_t bound = jzx__actor_bound(actor);
     uint32_t room = bound > actor->task.pending ? bound - actor->task.pending : 0;
     if (room != jzx__actor_cap(actor) && jzx__actor_on_full(actor) != JZX_FULL_DROP_OLDEST) {
+        uint32_t line = jzx__actor_has_line(actor) ? JZX__CAP_LINE : 0;
         /* relaxed: a limit; a sender that reads an older one exceeds the bound by its message */
-        jzx__atomic_store_relaxed(&actor->task.cap, room);
+        jzx__atomic_store_relaxed(&actor->task.cap, room | line);
     }
 }
 
@@ -124,10 +127,15 @@ static inline jzx_err jzx__mailbox_deliver(struct jzx_loop *loop, struct jzx__wo
         return jzx__mailbox_deliver_remote(loop, me, actor, message);
     uint64_t word = jzx__task_inbox(&actor->task);
     if (JZX_UNLIKELY((word & ~JZX__INBOX_TOKEN) != 0 ||
-                     actor->task.pending >= jzx__actor_cap(actor)))
+                     jzx__actor_is_tight(actor, actor->task.pending)))
         return jzx__mailbox_deliver_slow(me, actor, message);
     jzx__mailbox_append(me, actor, message);
     return JZX_OK;
 }
+
+/* The same for a sender that waits if there is no room: JZX_ERR_MAILBOX_FULL is no refusal then,
+ * and no event. */
+jzx_err jzx__mailbox_try_deliver(struct jzx_loop *loop, struct jzx__worker *me,
+                                 struct jzx__actor *actor, struct jzx__message *message);
 
 #endif

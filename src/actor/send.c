@@ -24,16 +24,6 @@ struct envelope {
     jzx_actor_id from;
 };
 
-/* Writes the header of a user message: of the node all but the link, the flags and the class. */
-static inline void address(struct jzx__message *message, const struct envelope *envelope,
-                           uint32_t tag) {
-    message->node.generation = jzx_id_generation(envelope->to);
-    message->node.weight = 1;
-    message->node.lane = JZX__LANE_USER;
-    message->sender = envelope->from;
-    message->tag = tag;
-}
-
 /* Every send that is not the common case: other threads, long payloads, a bound in reach,
  * errors. */
 static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me,
@@ -50,7 +40,7 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me,
     if (message == NULL)
         return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
     jzx__slab_fetch_ahead(message); /* mostly for another worker, which frees it there */
-    address(message, envelope, tag);
+    jzx__send_address(message, envelope->to, envelope->from, tag);
     if (JZX_LIKELY(len <= JZX_MSG_INLINE))
         jzx__copy_short(message->payload, data, len);
     else
@@ -147,7 +137,7 @@ static jzx_err move_shared(struct jzx_loop *loop, struct jzx__worker *me, struct
     struct jzx__message *message = jzx__shared_wrap(loop, me, block);
     if (message == NULL)
         return jzx__send_refuse(loop, me, JZX_ERR_NO_MEMORY);
-    address(message, envelope, tag);
+    jzx__send_address(message, envelope->to, envelope->from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     if (err == JZX_OK)
         return JZX_OK;
@@ -182,7 +172,7 @@ static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me,
         if (message->node.size_class == JZX__MSG_CHECKED)
             jzx__message_hide(message);
     }
-    address(message, envelope, tag);
+    jzx__send_address(message, envelope->to, envelope->from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);
     return err == JZX_OK ? JZX_OK : keep(loop, me, message, err);
 }

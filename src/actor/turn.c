@@ -10,6 +10,7 @@
 #include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
+#include "actor/room.h"
 #include "actor/share.h"
 #include "actor/spawn.h"
 #include "actor/thread_end.h"
@@ -96,11 +97,12 @@ static enum jzx__fate start(struct jzx__worker *me, struct jzx__turn *turn) {
     return settle_init(me, turn, err) ? JZX__FATE_GOES_ON : JZX__FATE_OVER;
 }
 
-/* Takes out of the state word what is answered now: the fulls and the wish to drain. The other
- * requests end the actor, and the word with it. */
+/* Takes out of the state word what is answered now: the fulls, the wish to drain, and that somebody
+ * is in line. The other requests end the actor, and the word with it. */
 static uint64_t take_requests(struct jzx__task *task, bool is_super) {
     const uint64_t gentle = JZX__WANT_END & ~(uint64_t)JZX__WANT_KILL;
-    const uint64_t answered = JZX__FULLS_MASK | JZX__WANT_GENTLE | (is_super ? gentle : 0);
+    const uint64_t answered =
+        JZX__FULLS_MASK | JZX__WANT_GENTLE | JZX__WANT_ROOM | (is_super ? gentle : 0);
     /* relaxed: a first guess for the exchange below */
     uint64_t state = jzx__atomic_load_relaxed(&task->state);
     /* pairs with note_full and set_want: a count and bits are passed, nothing behind them */
@@ -133,9 +135,12 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     actor->task.care &= (uint16_t)~JZX__CARE_WANT;
     if (is_super)
         state &= ~(uint64_t)JZX__WANT_STALLED;
+    actor->task.care |= jzx__line_care(state); /* also for the end of the actor */
     uint32_t fulls = (uint32_t)(state & JZX__FULLS_MASK) / JZX__FULLS_ONE;
     if (fulls != 0)
         jzx__mailbox_report_fulls(me, actor, jzx__actor_id(actor), fulls);
+    if ((state & JZX__WANT_ROOM) && (is_super || !(state & JZX__WANT_END)))
+        jzx__room_open(me, actor);
     if (is_super && (state & (JZX__WANT_END | JZX__WANT_GENTLE)) && !(state & JZX__WANT_KILL)) {
         pass_on_stop(me, actor, state);
         return true;
@@ -214,6 +219,8 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
     if ((actor->task.care & JZX__CARE_DROP_OLDEST) &&
         jzx__inbox_count(jzx__task_inbox(&actor->task)) >= jzx__actor_cap(actor))
         jzx__mailbox_try_take_in(me, actor); /* or at the next look */
+    if (actor->task.care & JZX__CARE_LINE)
+        jzx__room_serve(me, actor);
     if (actor->task.care & JZX__CARE_ROOM)
         jzx__mailbox_tell_waiters(me, actor, false);
     for (uint64_t mask = JZX__ATTENTION_MASK;;) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for other actors: their answers and their ends. */
+#include "actor/room.h"
 #include "ask/ask.h"
 #include "fiber/receive.h"
 
@@ -102,4 +103,35 @@ jzx_err jzx_call(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len
         return JZX_ERR_INVALID_ARG;
     jzx_err err = jzx_ask(ctx, to, data, len, tag, JZX_NEVER, &filter.value);
     return err != JZX_OK ? err : await_answer(ctx, &filter, deadline_ns, answer);
+}
+
+/* ---- room ---- */
+
+/* Waits in line for room. Inside, before and after. */
+static jzx_err await_room(struct jzx__fiber *fiber, struct jzx__room_wait *wait,
+                          uint64_t deadline_ns) {
+    struct jzx__wait_link link;
+    const struct jzx__event event = {
+        .kind = JZX_WAIT_ROOM, .object = wait->to, .links = &link, .count = 1};
+    jzx_err err = jzx__room_join(wait, &link);
+    if (err != JZX_OK)
+        return err;
+    uint32_t cause = jzx__fiber_await(fiber, &event, deadline_ns);
+    wait->me = worker_of(fiber);
+    return jzx__room_leave(wait, cause);
+}
+
+jzx_err jzx_send_until(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len,
+                       uint32_t tag, uint64_t deadline_ns) {
+    jzx_err err;
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    if (fiber == NULL)
+        return err;
+    struct jzx__room_wait wait = {.loop = ctx->loop, .me = worker_of(fiber), .to = to};
+    err = jzx__room_send(&wait, ctx->self, data, len, tag);
+    if (err == JZX_ERR_MAILBOX_FULL)
+        err =
+            to == ctx->self ? jzx__room_give_up(&wait, err) : await_room(fiber, &wait, deadline_ns);
+    jzx__fiber_leave(fiber);
+    return err;
 }

@@ -516,6 +516,15 @@ static void give_back(struct jzx__worker *me, const struct jzx__fiber *fiber) {
         link->source->ops->give_back(link->source, link, me);
 }
 
+/* Nor will anybody release what it has brought to its sources. */
+static void abandon(struct jzx__worker *me, const struct jzx__event *event) {
+    for (uint32_t i = 0; i < event->count; i++) {
+        struct jzx__wait_link *link = &event->links[i];
+        if (link->source->ops->abandon != NULL)
+            link->source->ops->abandon(link->source, link, me);
+    }
+}
+
 /* The actor ends, on the thread's stack: it waits no more. */
 static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
@@ -523,6 +532,8 @@ static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     disarm(fiber, JZX__CAUSE_KILLED);
     if (has_sources && jzx__cause_kind(fiber->cause) == JZX__CAUSE_ITEM)
         give_back(me, fiber);
+    if (has_sources)
+        abandon(me, fiber->event);
     take_from_aside(me, fiber);
     jzx__fiber_drop_current(me, fiber);
     if (fiber->turn.answer != NULL)

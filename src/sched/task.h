@@ -120,7 +120,7 @@ struct jzx__task {
     void *arg;                      /* of what it runs; the owner's, as what follows */
     _Atomic(void *) cold;           /* the kind's own, as what follows; dumps read it, too */
     struct jzx__node *waiters;
-    _Atomic uint32_t cap;    /* of nodes with weight, for other threads */
+    _Atomic uint32_t cap;    /* of nodes with weight, for other threads; see JZX__CAP_LINE */
     _Atomic uint8_t on_full; /* never changes in a life */
     bool daemon;
     uint8_t bound; /* enum jzx__bound */
@@ -147,12 +147,15 @@ struct jzx__task {
 
 _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");
 
+/* In cap: senders wait in line for room, and others are to think before they use any. */
+#define JZX__CAP_LINE 0x80000000u
+
 /* ---- the state word: generation, and what other threads want of the owner ---- */
 
-#define JZX__CONTROL_BITS 0x7Fu /* requests, the kind's own */
-#define JZX__LOCKED 0x80u       /* of the inbox, see cut.h; no request */
-#define JZX__FULLS_ONE 0x100u   /* refused or dropped nodes that were not reported yet, 24 bits */
-#define JZX__FULLS_MASK 0xFFFFFF00u
+#define JZX__CONTROL_BITS 0x17Fu /* requests, the kind's own */
+#define JZX__LOCKED 0x80u        /* of the inbox, see cut.h; no request */
+#define JZX__FULLS_ONE 0x200u    /* refused or dropped nodes that were not reported yet, 23 bits */
+#define JZX__FULLS_MASK 0xFFFFFE00u
 #define JZX__ATTENTION_MASK (JZX__FULLS_MASK | JZX__CONTROL_BITS)
 
 static inline uint64_t jzx__state_make(uint32_t generation) {

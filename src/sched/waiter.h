@@ -209,6 +209,10 @@ struct jzx__source_ops {
      * the slot. Without the lock. NULL if there is nothing to take back. */
     void (*give_back)(struct jzx__source *source, struct jzx__wait_link *link,
                       struct jzx__worker *me);
+    /* The party was killed, whatever the cause, and will not go on: releases what it has brought
+     * along with the link. Without the lock, after give_back. NULL if that is nothing. */
+    void (*abandon)(struct jzx__source *source, struct jzx__wait_link *link,
+                    struct jzx__worker *me);
 };
 
 /* Where parties wait for one kind of thing: part of a channel, a mutex, a future. The lock is the

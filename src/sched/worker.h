@@ -213,10 +213,10 @@ static inline uint32_t jzx__task_easy(uint32_t cap) {
 
 /* Says where the task idles, and with it how many nodes may wait before an append must think. */
 static inline void jzx__task_set_rest(struct jzx__task *task, enum jzx__place rest) {
-    /* relaxed: never changes in a life */
+    /* relaxed: only the owner changes it */
     uint32_t cap = jzx__atomic_load_relaxed(&task->cap);
     task->rest = (uint8_t)rest;
-    task->easy = rest == JZX__IDLE ? jzx__task_easy(cap) : 0;
+    task->easy = rest == JZX__IDLE && (cap & JZX__CAP_LINE) == 0 ? jzx__task_easy(cap) : 0;
 }
 
 static inline bool jzx__task_is_heavy(const struct jzx__task *task) {

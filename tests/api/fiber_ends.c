@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum wait { MESSAGE, TAG, SENDER, MATCH, TIME, ANSWER, EXIT, WAITS };
+enum wait { MESSAGE, TAG, SENDER, MATCH, TIME, ANSWER, EXIT, ROOM, WAITS };
 
 enum end { KILL, FAIL, LINK, MESSAGE_END, QUEUE, LOOP_STOP, REQUEST_STOP, DESTROY, ENDS };
 
@@ -26,6 +26,7 @@ struct waiter {
     enum wait wait;
     uint64_t deadline_ns;
     jzx_actor_id linked;
+    jzx_actor_id full; /* has no room */
 };
 
 static bool refuse_all(void *arg, const jzx_message *msg) {
@@ -44,6 +45,7 @@ static jzx_err wait_for(jzx_context *ctx, struct waiter *self) {
     case TIME: return jzx_sleep(ctx, self->deadline_ns);
     case ANSWER: return jzx_call(ctx, other, NULL, 0, 1, self->deadline_ns, &msg);
     case EXIT: return jzx_join(ctx, other, self->deadline_ns, NULL);
+    case ROOM: return jzx_send_until(ctx, self->full, "a message", 10, 1, self->deadline_ns);
     default: return jzx_receive(ctx, self->deadline_ns, &msg);
     }
 }
@@ -82,6 +84,11 @@ static jzx_behavior_result stay(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_OK;
 }
 
+static void be_full(jzx_context *ctx) {
+    jzx_message msg;
+    (void)jzx_receive_tag(ctx, 99, JZX_NEVER, &msg);
+}
+
 /* A waiter that waits, behind skipped messages that it has passed over, if it may have any. */
 struct scene {
     struct timing timing;
@@ -98,6 +105,9 @@ static void scene_open(struct scene *scene, enum wait wait, uint64_t deadline_ns
     scene->waiter.life.err = 1;
     scene->waiter.life.other = fixture_spawn(timing->loop, &JZX_SPAWN_OPTS(.behavior = stay));
     scene->waiter.linked = fixture_spawn(timing->loop, &JZX_SPAWN_OPTS(.behavior = stay));
+    scene->waiter.full =
+        fixture_spawn(timing->loop, &JZX_SPAWN_OPTS(.fiber = be_full, .mailbox_cap = 1));
+    fixture_send(timing->loop, scene->waiter.full, 1);
     timing_step(timing);
     scene->id =
         fixture_spawn(timing->loop, &JZX_SPAWN_OPTS(.fiber = wait_in_state, .state = &scene->waiter,
@@ -152,9 +162,11 @@ JZX_TEST(a_fiber_can_be_ended_in_each_kind_of_wait, "E19") {
                 if (end != DESTROY)
                     expect_ended(&scene.waiter.life, reasons[end]);
                 /* Only these waits return, and it ends at the next receive. */
-                bool returns = gentle && (wait == ANSWER || wait == EXIT);
+                bool returns = gentle && wait >= ANSWER;
+                bool first = wait == ROOM && end == LOOP_STOP; /* who is full stops, too */
+                jzx_err err = first ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_CANCELLED;
                 assert_int_equal(scene.waiter.life.finished, returns);
-                assert_int_equal(scene.waiter.life.err, returns ? JZX_ERR_CANCELLED : 1);
+                assert_int_equal(scene.waiter.life.err, returns ? err : 1);
                 if (end != DESTROY)
                     assert_int_equal(timing_pending(scene.timing.loop), 0);
                 scene_close(&scene, reasons[end]);
@@ -166,7 +178,7 @@ JZX_TEST(a_fiber_can_be_ended_in_each_kind_of_wait, "E19") {
 /* ---- the gentle stop ---- */
 
 JZX_TEST(a_fiber_that_is_to_stop_receives_what_waits) {
-    for (enum wait wait = ANSWER; wait <= EXIT; wait++) {
+    for (enum wait wait = ANSWER; wait < WAITS; wait++) {
         struct scene scene;
         scene_open(&scene, wait, JZX_NEVER, 1);
         apply(&scene, QUEUE);
@@ -253,7 +265,7 @@ static void expect_in_dump(jzx_loop *loop, const char *name, const char *text) {
 JZX_TEST(what_a_fiber_waits_for_is_seen, "E11") {
     static const jzx_wait_kind kinds[WAITS] = {JZX_WAIT_MESSAGE, JZX_WAIT_TAG,  JZX_WAIT_SENDER,
                                                JZX_WAIT_MATCH,   JZX_WAIT_TIME, JZX_WAIT_ANSWER,
-                                               JZX_WAIT_EXIT};
+                                               JZX_WAIT_EXIT,    JZX_WAIT_ROOM};
     for (enum wait wait = 0; wait < WAITS; wait++) {
         struct scene scene;
         char text[64];
@@ -262,7 +274,8 @@ JZX_TEST(what_a_fiber_waits_for_is_seen, "E11") {
                                          [SENDER] = scene.waiter.life.other,
                                          [TIME] = JZX_SECOND(100),
                                          [ANSWER] = scene.waiter.life.other,
-                                         [EXIT] = scene.waiter.life.other};
+                                         [EXIT] = scene.waiter.life.other,
+                                         [ROOM] = scene.waiter.full};
         timing_advance(&scene.timing, JZX_MS(3200));
         jzx_actor_info info = info_of(scene.timing.loop, scene.id);
         assert_int_equal(info.wait, kinds[wait]);
