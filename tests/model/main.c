@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCENARIOS_MAX 128
+#define SCENARIOS_MAX 256
 #define EXIT_SKIPPED 77
 
 static const char usage[] =
@@ -61,6 +61,7 @@ static struct model_suite suites[] = {
     {"timer", model_timer, &model_timer_count},
     {"watch", model_watch, &model_watch_count},
     {"waiter", model_waiter, &model_waiter_count},
+    {"room", model_room, &model_room_count},
 };
 static const size_t suite_count = sizeof suites / sizeof *suites;
 

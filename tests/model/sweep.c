@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCENARIOS_MAX 128
+#define SCENARIOS_MAX 256
 
 /* A weakening that no scenario can find, and why the source has the stronger order all the same. */
 struct unneeded {
@@ -92,6 +92,10 @@ static const struct unneeded list[] = {
     {"jzx__waiter_arm/cas/word", MODEL_RELEASE, false, "it succeeds on the party's own word only"},
     {"jzx__waiter_claim/cas/word", MODEL_RELEASE, false, "as for the release of arm"},
     {"jzx__waiter_claim/cas/word", MODEL_RELAXED, true, "a guess for the next try"},
+    /* control.c */
+    {"set_want/cas/state", MODEL_ACQUIRE, false, "the bit is all that is passed; the nudge orders"},
+    {"set_want/cas/state", MODEL_RELEASE, false, "as above"},
+    {"set_want/cas/state", MODEL_RELAXED, true, "a guess for the next try"},
     /* timer.c */
     {"change_phase/cas/state", MODEL_RELEASE, false,
      "a record changes hands by an inbox or by timer mail; a cancel brings nothing but its bit"},
