@@ -21,6 +21,7 @@
 #include "jzx/message.h"
 #include "jzx/name.h"
 #include "jzx/observe.h"
+#include "jzx/op.h"
 #include "jzx/pool.h"
 #include "jzx/scope.h"
 #include "jzx/supervisor.h"

@@ -72,11 +72,13 @@ enum jzx__part {
     JZX__PART_ASK,       /* struct jzx__asks */
     JZX__PART_DIRECTORY, /* the first struct jzx__member */
     JZX__PART_SUPER,
-    JZX__PART_POOL,
-    JZX__PART_FIBER, /* struct jzx__fiber */
+    JZX__PART_FIBER,   /* struct jzx__fiber */
+    JZX__PART_ASYNC,   /* struct jzx__async */
+    JZX__PART_SCOPE,   /* struct jzx__scope_part */
+    JZX__PART_OP,      /* struct jzx__actor_ops */
+    JZX__PART_RECORDS, /* how many give actors records; those that follow are of loops only */
+    JZX__PART_POOL = JZX__PART_RECORDS,
     JZX__PART_FUTURE,
-    JZX__PART_ASYNC, /* struct jzx__async */
-    JZX__PART_SCOPE, /* struct jzx__scope_part */
     JZX__PART_COUNT
 };
 
@@ -107,7 +109,7 @@ struct jzx__cold {
     uint64_t steps;                    /* account, as what follows */
     uint64_t started_ns;
     jzx_actor_id parent;
-    void *parts[JZX__PART_COUNT]; /* NULL: none; the turn's, and the owner's while none goes on */
+    void *parts[JZX__PART_RECORDS]; /* NULL: none; the turn's, and the owner's while none goes on */
 
     uint32_t own_bits; /* bit i: parts[i] is there; as parts */
 

@@ -69,7 +69,7 @@ static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *acto
     if (is_out || actor->task.place != JZX__AWAY) {
         info->stashed = cold->stash_count;
         info->memory_bytes += list_size_bytes(cold->stash_first);
-        for (uint32_t i = 0; i < JZX__PART_COUNT; i++)
+        for (uint32_t i = 0; i < JZX__PART_RECORDS; i++)
             info->memory_bytes += part_size_bytes(loop, cold, (enum jzx__part)i);
         info->stack_bytes = part_size_bytes(loop, cold, JZX__PART_FIBER);
     }

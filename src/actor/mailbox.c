@@ -68,6 +68,7 @@ static void tell_waiter(struct jzx__worker *me, struct jzx__message *message, jz
     message->tag = JZX_TAG_ROOM;
     message->len = 0; /* its links mean nothing any more */
     message->node.lane = JZX__LANE_RUNTIME;
+    message->node.flags &= (uint8_t)~JZX__MSG_UNCOUNTED;
     message->node.generation = jzx_id_generation(who);
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, who);
     if (actor == NULL || jzx__mailbox_deliver(loop, me, actor, message) != JZX_OK) {
@@ -467,7 +468,7 @@ static jzx_err deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
     jzx_on_full on_full = (jzx_on_full)(policy & ~JZX__KEEPS_MAIL);
     if (jzx__sched_is_stopped(&loop->sched) || !is_meant(actor, &message->node))
         return jzx__mailbox_gone(loop);
-    bool is_request = message->node.lane == JZX__LANE_ROOM;
+    bool counts_here = (message->node.flags & JZX__MSG_UNCOUNTED) == 0;
     if (me != NULL)
         add_hint(me, actor, message);
     enum jzx__push_result result;
@@ -498,7 +499,7 @@ static jzx_err deliver_remote(struct jzx_loop *loop, struct jzx__worker *me,
         jzx__message_destroy(loop, me, message);
         return JZX_OK;
     }
-    if (!is_request) /* a request for room is counted when its answer is sent */
+    if (counts_here)
         jzx__loop_count(loop, me, accepted);
     if (me != NULL)
         note_crossing(me, actor);
@@ -557,6 +558,7 @@ static jzx_err ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_a
         jzx__mailbox_tell_waiters(me, actor, false);
         return JZX_OK;
     }
+    request->node.flags |= JZX__MSG_UNCOUNTED; /* it is counted when its answer is sent */
     jzx_err err = jzx__mailbox_deliver_remote(loop, me, actor, request);
     if (err != JZX_OK)
         jzx__message_destroy(loop, me, request);

@@ -40,10 +40,11 @@ enum jzx__trailer {
     JZX__TRAILER_KEPT        /* the watch of a question that waits for a successor: see watch.h */
 };
 #define JZX__MSG_TRAILER_MASK 0x07u
-/* and bits; 0x20 is free, 0x80 is JZX__NODE_HINTED. */
-#define JZX__MSG_HIDDEN 0x08u   /* a checked block whose payload nobody may touch */
-#define JZX__MSG_REF 0x40u      /* a reference to a shared buffer, see share.h */
-#define JZX__MSG_EXPECTED 0x10u /* an answer that its question has by now, see ask.h */
+/* and bits; none is free, 0x80 is JZX__NODE_HINTED. */
+#define JZX__MSG_HIDDEN 0x08u    /* a checked block whose payload nobody may touch */
+#define JZX__MSG_REF 0x40u       /* a reference to a shared buffer, see share.h */
+#define JZX__MSG_EXPECTED 0x10u  /* an answer that its question has by now, see ask.h */
+#define JZX__MSG_UNCOUNTED 0x20u /* not counted as accepted by a push: its lane sees to that */
 
 /* node.size_class of a block from the allocator hooks. */
 #define JZX__MSG_LARGE JZX__SLAB_CLASS_COUNT

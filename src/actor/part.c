@@ -85,6 +85,13 @@ bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config) {
     return true;
 }
 
+void jzx__parts_halt(struct jzx_loop *loop, struct jzx__worker *me) {
+    for (uint32_t i = 0; i < JZX__PART_COUNT; i++) {
+        if (loop->part_ops[i]->halt != NULL)
+            loop->part_ops[i]->halt(loop, me);
+    }
+}
+
 void jzx__parts_close(struct jzx_loop *loop) {
     close_first(loop, JZX__PART_COUNT);
 }

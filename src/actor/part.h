@@ -33,6 +33,9 @@ struct jzx__part_ops {
     /* A loop is made, and has its scheduler and its table: makes what the part keeps per loop and
      * per worker (loop->parts, jzx__actor_worker.parts). False without memory: nothing is left. */
     bool (*open)(struct jzx_loop *loop, const jzx_config *config);
+    /* A loop is destroyed; no turn runs any more, but its actors are there. Threads of the part's
+     * own end, and bring nothing any more. me is worker 0. May block. */
+    void (*halt)(struct jzx_loop *loop, struct jzx__worker *me);
     /* A loop is destroyed; all its actors have ended. */
     void (*close)(struct jzx_loop *loop);
     /* A new record, which is zeroed. */
@@ -79,9 +82,11 @@ extern const struct jzx__part_ops jzx__part_fiber;
 extern const struct jzx__part_ops jzx__part_future;
 extern const struct jzx__part_ops jzx__part_async;
 extern const struct jzx__part_ops jzx__part_scope;
+extern const struct jzx__part_ops jzx__part_op;
 
 /* Opens all parts of loop->part_ops, or none: false without memory. */
 bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config);
+void jzx__parts_halt(struct jzx_loop *loop, struct jzx__worker *me);
 void jzx__parts_close(struct jzx_loop *loop);
 
 /* ---- records ---- */

@@ -471,6 +471,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     }
     /* relaxed: no other thread may use the loop any more */
     jzx__atomic_store_relaxed(&loop->sched.stop, (uint32_t)JZX__STOPPED);
+    jzx__parts_halt(loop, drive.me);
     end_all(loop, drive.seat);
     assert_books(loop);
     jzx__loop_leave(loop, &drive);

@@ -8,19 +8,31 @@
 const struct jzx__lane_ops jzx__lane_plain = {0};
 
 const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
-    [JZX__LANE_USER] = &jzx__lane_plain,        [JZX__LANE_RUNTIME] = &jzx__lane_plain,
-    [JZX__LANE_ROOM] = &jzx__lane_room,         [JZX__LANE_TIMER] = &jzx__lane_timer,
-    [JZX__LANE_DEADLINE] = &jzx__lane_deadline, [JZX__LANE_ANSWER] = &jzx__lane_answer,
-    [JZX__LANE_WATCH] = &jzx__lane_watch,       [JZX__LANE_LEAVE] = &jzx__lane_watch,
-    [JZX__LANE_DOWN] = &jzx__lane_down,         [JZX__LANE_GROUP] = &jzx__lane_group,
+    [JZX__LANE_USER] = &jzx__lane_plain,
+    [JZX__LANE_RUNTIME] = &jzx__lane_plain,
+    [JZX__LANE_ROOM] = &jzx__lane_room,
+    [JZX__LANE_TIMER] = &jzx__lane_timer,
+    [JZX__LANE_DEADLINE] = &jzx__lane_deadline,
+    [JZX__LANE_ANSWER] = &jzx__lane_answer,
+    [JZX__LANE_WATCH] = &jzx__lane_watch,
+    [JZX__LANE_LEAVE] = &jzx__lane_watch,
+    [JZX__LANE_DOWN] = &jzx__lane_down,
+    [JZX__LANE_GROUP] = &jzx__lane_group,
+    [JZX__LANE_OP] = &jzx__lane_op,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
-    [JZX__PART_HEAP] = &jzx__part_heap,           [JZX__PART_TIMER] = &jzx__part_timer,
-    [JZX__PART_WATCH] = &jzx__part_watch,         [JZX__PART_ASK] = &jzx__part_ask,
-    [JZX__PART_DIRECTORY] = &jzx__part_directory, [JZX__PART_SUPER] = &jzx__part_super,
-    [JZX__PART_POOL] = &jzx__part_pool,           [JZX__PART_FIBER] = &jzx__part_fiber,
-    [JZX__PART_FUTURE] = &jzx__part_future,       [JZX__PART_ASYNC] = &jzx__part_async,
+    [JZX__PART_HEAP] = &jzx__part_heap,
+    [JZX__PART_TIMER] = &jzx__part_timer,
+    [JZX__PART_WATCH] = &jzx__part_watch,
+    [JZX__PART_ASK] = &jzx__part_ask,
+    [JZX__PART_DIRECTORY] = &jzx__part_directory,
+    [JZX__PART_SUPER] = &jzx__part_super,
+    [JZX__PART_POOL] = &jzx__part_pool,
+    [JZX__PART_FIBER] = &jzx__part_fiber,
+    [JZX__PART_OP] = &jzx__part_op,
+    [JZX__PART_FUTURE] = &jzx__part_future,
+    [JZX__PART_ASYNC] = &jzx__part_async,
     [JZX__PART_SCOPE] = &jzx__part_scope,
 };
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations: what has been begun for an actor and completes later, on whichever thread. This is
+ * what stands behind every call that ends in _to; the parts that do the work (the blocking pool,
+ * I/O, futures) supply the way to cancel and call jzx__op_complete.
+ *
+ * An operation is a slot (slots.h) and a message, both taken when it begins. A state word {32 bits
+ * generation, bits} says who still has it:
+ *
+ *   PENDING  the part that does the work, until it has completed it
+ *   LISTED   its owner, in the list of the actor, until its message is handled or the actor ends
+ *   PINNED   a thread that calls the part's cancel
+ *
+ *   O1  an operation completes exactly once: DONE is set by jzx__op_complete and by nobody else.
+ *       Whoever sets it has the message, and delivers or destroys it.
+ *   O2  the slot is freed by whoever takes the last of PENDING, LISTED and PINNED away; the
+ *       generation goes on with that. So a thread that has one of them may use the slot.
+ *   O3  completing needs no memory and is refused by no bound: the message is there, and has no
+ *       weight.
+ *   O4  the list of an actor, and LISTED, are its turn's, and the owner's while none goes on
+ *       (part/A1).
+ *   O5  CANCEL is set at most once, on an operation that is PENDING and not DONE. Whoever sets it
+ *       calls the part's cancel, and holds the slot meanwhile: by PINNED, or, at the end of the
+ *       actor, by LISTED.
+ *   O6  ORPHAN is set by an owner that ends, before its id is stale. A completion that sees it
+ *       destroys the message; one that does not finds the actor, or is buried with its mail.
+ *   O7  no generation comes twice: a slot that has used the last one is not used again.
+ *
+ * Rejected: the record inside of the message (who cancels with an old id would read a block that is
+ * somebody else's); a lock per operation in place of the word (a completion on the owner's own
+ * thread, which I/O has mostly, would pay for it twice). */
+#ifndef JZX_OP_OP_H
+#define JZX_OP_OP_H
+
+#include "actor/message.h"
+#include "actor/own.h"
+#include "actor/part.h"
+#include "base/list.h"
+#include "op/slots.h"
+
+#include "jzx/op.h"
+
+#define JZX__OP_PENDING 0x01u
+#define JZX__OP_LISTED 0x02u
+#define JZX__OP_PINNED 0x04u
+#define JZX__OP_HOLDERS (JZX__OP_PENDING | JZX__OP_LISTED | JZX__OP_PINNED)
+#define JZX__OP_DONE 0x08u
+#define JZX__OP_CANCEL 0x10u
+#define JZX__OP_ORPHAN 0x20u
+#define JZX__OP_GENERATION_ONE ((uint64_t)1 << 32)
+
+/* What a part keeps of its operation in the slot. */
+#define JZX__OP_OWN_SIZE 64u
+
+struct jzx__op;
+
+struct jzx__op_ops {
+    /* Somebody wants it to end (O5): if the part can stop it, it calls jzx__op_complete with
+     * JZX_ERR_CANCELLED, here or later; else the operation goes on. It may have completed
+     * meanwhile, but the slot is still its own. NULL: it cannot be stopped. Any thread, in a visit;
+     * never blocks. */
+    void (*cancel)(struct jzx__op *op, struct jzx__worker *me);
+};
+
+struct jzx__op {
+    _Atomic uint64_t state; /* Decides */
+    struct jzx_loop *loop;
+    const struct jzx__op_ops *ops;
+    struct jzx__message *message; /* O1 */
+    jzx_actor_id owner;
+    uint32_t index;
+    union {
+        struct jzx__link at_owner; /* LISTED */
+        struct jzx__op *next_free;
+    };
+
+    /* The part's own. */
+    _Alignas(JZX_CACHE_LINE) char own[JZX__OP_OWN_SIZE];
+};
+
+_Static_assert(sizeof(struct jzx__op) == 2 * JZX_CACHE_LINE, "two lines");
+_Static_assert(sizeof(jzx_result) == 16, "data behind it is aligned for any type");
+
+/* What an actor has of operations: its part. */
+struct jzx__actor_ops {
+    struct jzx__list listed; /* O4 */
+};
+
+_Static_assert(sizeof(struct jzx__actor_ops) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
+
+static inline struct jzx__op_slots *jzx__op_slots_of(const struct jzx_loop *loop) {
+    return loop->parts[JZX__PART_OP];
+}
+
+static inline void *jzx__op_own(struct jzx__op *op) {
+    return op->own;
+}
+
+static inline struct jzx__op *jzx__op_of_own(void *own) {
+    return JZX_CONTAINER_OF(own, struct jzx__op, own);
+}
+
+/* Its id, for who holds it. */
+static inline jzx_op jzx__op_id(const struct jzx__op *op) {
+    /* relaxed: the generation does not change while somebody holds it (O2) */
+    uint64_t state = jzx__atomic_load_relaxed(&op->state);
+    return (state & ~(JZX__OP_GENERATION_ONE - 1)) | op->index;
+}
+
+static inline jzx_result *jzx__op_result(const struct jzx__op *op) {
+    return (void *)op->message->payload;
+}
+
+/* Where its data will be: the part may write there until it completes the operation. */
+static inline void *jzx__op_data(const struct jzx__op *op) {
+    return jzx__op_result(op) + 1;
+}
+
+/* The bytes that it has reserved for data. */
+static inline size_t jzx__op_capacity(const struct jzx__op *op) {
+    return op->message->len - sizeof(jzx_result);
+}
+
+/* What an operation is begun with. */
+struct jzx__op_spec {
+    const struct jzx__op_ops *ops;
+    size_t capacity; /* of data in its result */
+    uint32_t tag;
+};
+
+/* Makes one for the actor whose turn this is. The part fills what is its own in the slot, launches
+ * the operation, and completes it from then on. JZX_ERR_INVALID_ARG (capacity, tag),
+ * JZX_ERR_NO_SUCH_ACTOR (the actor works off its queue), JZX_ERR_NO_MEMORY. */
+jzx_err jzx__op_begin(struct jzx__own *own, const struct jzx__op_spec *spec, struct jzx__op **op);
+
+/* It is PENDING, and can be cancelled. */
+void jzx__op_launch(struct jzx__op *op);
+
+/* One that was launched could not be started, and will not complete. In the turn that began it. */
+void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);
+
+/* Its result: len bytes of data, at most its capacity; data may be NULL if they are in place. The
+ * slot is not the part's any more (O2). Any thread, in a visit; me may be NULL. */
+void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
+                      size_t len);
+
+#endif
