@@ -30,7 +30,8 @@
     X(JZX_ERR_BROKEN_PROMISE, -20, "the promise was dropped")                                      \
     X(JZX_ERR_INVALID_STATE, -21, "not in a state for that")                                       \
     X(JZX_ERR_FAILED, -22, "the code that was to do it has failed")                                \
-    X(JZX_ERR_NO_SUCH_OP, -23, "the operation is unknown or complete")
+    X(JZX_ERR_NO_SUCH_OP, -23, "the operation is unknown or complete")                             \
+    X(JZX_ERR_NO_THREAD, -24, "the system gives no more threads")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

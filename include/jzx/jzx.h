@@ -7,6 +7,7 @@
 #include "jzx/api.h"
 #include "jzx/ask.h"
 #include "jzx/async.h"
+#include "jzx/blocking.h"
 #include "jzx/clock.h"
 #include "jzx/config.h"
 #include "jzx/context.h"

@@ -79,6 +79,7 @@ enum jzx__part {
     JZX__PART_RECORDS, /* how many give actors records; those that follow are of loops only */
     JZX__PART_POOL = JZX__PART_RECORDS,
     JZX__PART_FUTURE,
+    JZX__PART_BLOCKING,
     JZX__PART_COUNT
 };
 

@@ -34,6 +34,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_FUTURE] = &jzx__part_future,
     [JZX__PART_ASYNC] = &jzx__part_async,
     [JZX__PART_SCOPE] = &jzx__part_scope,
+    [JZX__PART_BLOCKING] = &jzx__part_blocking,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

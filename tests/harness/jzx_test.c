@@ -8,6 +8,7 @@
  */
 #include "jzx_test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -192,6 +193,33 @@ int real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
 int wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                         void *ctx) __asm__("__wrap_pthread_create");
 
+static atomic_uint_least64_t threads_to_start = UINT64_MAX;
+static atomic_uint_least64_t threads_to_fail;
+static atomic_uint_least64_t threads_seen;
+
+void jzx_test_fail_threads(uint64_t after, uint64_t count) {
+    atomic_store(&threads_to_start, after);
+    atomic_store(&threads_to_fail, count);
+}
+
+uint64_t jzx_test_threads(void) {
+    return atomic_load(&threads_seen);
+}
+
+/* True if the next one is to fail. Tests that ask for it start threads one after another. */
+static bool is_to_fail(void) {
+    uint64_t left = atomic_load(&threads_to_start);
+    uint64_t failures = atomic_load(&threads_to_fail);
+    if (left == UINT64_MAX)
+        return false;
+    if (left != 0) {
+        atomic_store(&threads_to_start, left - 1);
+        return false;
+    }
+    atomic_store(&threads_to_fail, failures == 0 ? 0 : failures - 1);
+    return failures != 0;
+}
+
 int wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                         void *ctx) {
     static atomic_flag is_recorded = ATOMIC_FLAG_INIT;
@@ -202,6 +230,9 @@ int wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
         write_name(line, "", running_test);
         append_line(path, line);
     }
+    atomic_fetch_add(&threads_seen, 1);
+    if (is_to_fail())
+        return EAGAIN;
     return real_pthread_create(thread, attributes, body, ctx);
 }
 

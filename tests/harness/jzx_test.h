@@ -119,4 +119,10 @@ void jzx_test_at_end(void (*check)(void));
  * `./jzx test --all`, which sets JZX_STRESS=long. */
 uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs);
 
+/* The next `after` threads that the program or a static library starts can be started, and then
+ * `count` cannot; UINT64_MAX: all can. jzx_test_threads says how many were asked for so far: none
+ * of a shared library. */
+void jzx_test_fail_threads(uint64_t after, uint64_t count);
+uint64_t jzx_test_threads(void);
+
 #endif

@@ -64,6 +64,7 @@ const struct jzx__part_ops jzx__part_async = {0};
 const struct jzx__part_ops jzx__part_scope = {0};
 const struct jzx__kind_ops jzx__kind_async = {0};
 const struct jzx__part_ops jzx__part_op = {0};
+const struct jzx__part_ops jzx__part_blocking = {0};
 const struct jzx__lane_ops jzx__lane_op = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
 
