@@ -116,7 +116,8 @@ typedef enum jzx_wait_kind {
     JZX_WAIT_MATCH = 7,  /* a message that a predicate takes */
     JZX_WAIT_TIME = 8,   /* wait_object: the time */
     JZX_WAIT_FUTURE = 9, /* wait_object: its address, as in the next */
-    JZX_WAIT_SCOPE = 10  /* the members of a scope */
+    JZX_WAIT_SCOPE = 10, /* the members of a scope */
+    JZX_WAIT_OP = 11     /* wait_object: the jzx_op */
 } jzx_wait_kind;
 
 /* Longer names are JZX_ERR_INVALID_ARG. */

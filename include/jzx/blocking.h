@@ -118,6 +118,26 @@ JZX_API jzx_err jzx_blocking_to(jzx_context *ctx, jzx_blocking_fn fn, void *arg,
 JZX_API jzx_err jzx_blocking_copy_to(jzx_context *ctx, jzx_blocking_pool *pool, jzx_blocking_fn fn,
                                      const void *data, size_t len, uint32_t tag, jzx_op *op);
 
+/* ---- the same for fibers, which wait (jzx/fiber.h) ----
+ *
+ * The result is what the function has returned; or JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED (the fiber
+ * works off its queue; jzx_blocking only before the call), JZX_ERR_WOULD_SUSPEND, and the errors above: then the function was not
+ * called, or it runs on and what it returns is dropped. A deadline that has passed already starts
+ * nothing. */
+
+/* Calls fn(arg) on a thread of the default pool, and waits for it. arg may be on the fiber's stack
+ * if deadline_ns is JZX_NEVER; with a deadline it must stay valid until the function has returned,
+ * as for jzx_blocking_to. A fiber that is killed meanwhile, and the run of its loop, end when the
+ * function has returned: its id is stale at once, but its cleanup waits. */
+JZX_API jzx_err jzx_blocking(jzx_context *ctx, jzx_blocking_fn fn, void *arg, uint64_t deadline_ns);
+
+/* Calls fn with a copy of len bytes on a thread of the pool (NULL: the default one), and waits for
+ * it. What the function leaves there is copied back to data when it has returned, whatever it
+ * returned; else data is untouched. Nothing of the fiber's is used meanwhile, so neither a deadline
+ * nor a kill waits for the function. */
+JZX_API jzx_err jzx_blocking_copy(jzx_context *ctx, jzx_blocking_pool *pool, jzx_blocking_fn fn,
+                                  void *data, size_t len, uint64_t deadline_ns);
+
 JZX_END_C
 
 #endif

@@ -126,6 +126,7 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
         [JZX_WAIT_TIME] = "time",
         [JZX_WAIT_FUTURE] = "a future",
         [JZX_WAIT_SCOPE] = "the members of a scope",
+        [JZX_WAIT_OP] = "an operation",
     };
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "something unknown";
 }

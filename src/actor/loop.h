@@ -14,7 +14,8 @@
 /* The feeds that the layers above the scheduler add (sched/feed.h). */
 enum {
     JZX__FEED_CALLS = JZX__FEED_OWN_COUNT, /* functions to call on worker 0's thread */
-    JZX__FEED_TIMER_MAIL                   /* timers that other threads have set or cancelled */
+    JZX__FEED_TIMER_MAIL,                  /* timers that other threads have set or cancelled */
+    JZX__FEED_OP_MAIL                      /* operations for which ends of actors wait (op.h) */
 };
 
 /* What the actor layer keeps per worker. */

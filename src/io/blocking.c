@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/sized.h"
+#include "fiber/fiber.h"
+#include "fiber/operate.h"
 #include "io/workforce.h"
 
 #include "jzx/config.h"
@@ -140,10 +142,11 @@ static const struct jzx__op_ops job_ops = {.cancel = jzx__workforce_cancel};
 struct request {
     struct jzx_blocking_pool *pool; /* NULL: the default one */
     jzx_blocking_fn fn;
-    void *arg;
+    void *arg;        /* if there is no copy */
     const void *data; /* to be copied, or NULL */
     size_t len;
     bool has_copy;
+    bool is_waited; /* by the calling fiber */
     uint32_t tag;
 };
 
@@ -152,52 +155,83 @@ static bool is_valid(const jzx_context *ctx, const struct request *request) {
            (request->pool == NULL || request->pool->loop == ctx->loop);
 }
 
-static jzx_err start(struct jzx__own *own, const struct request *request, jzx_op *id) {
+static jzx_err begin(struct jzx__own *own, const struct request *request, struct jzx__op **op) {
     struct jzx_loop *loop = own->turn->ctx.loop;
     struct jzx_blocking_pool *pool = request->pool != NULL ? request->pool : usual_pool(loop);
-    struct jzx__op *op;
+    const struct jzx__op_spec spec = {.ops = &job_ops,
+                                      .capacity = request->len,
+                                      .tag = request->tag,
+                                      .is_waited = request->is_waited,
+                                      .borrows = request->is_waited && !request->has_copy};
     if (pool == NULL)
         return JZX_ERR_NO_MEMORY;
-    const struct jzx__op_spec spec = {
-        .ops = &job_ops, .capacity = request->len, .tag = request->tag};
-    jzx_err err = jzx__op_begin(own, &spec, &op);
+    jzx_err err = jzx__op_begin(own, &spec, op);
     if (err != JZX_OK)
         return err;
-    struct jzx__job *job = jzx__op_own(op);
+    struct jzx__job *job = jzx__op_own(*op);
     *job = (struct jzx__job){.pool = pool,
                              .fn = request->fn,
-                             .arg = request->has_copy ? jzx__op_data(op) : request->arg};
+                             .arg = request->has_copy ? jzx__op_data(*op) : request->arg};
     if (request->len != 0)
-        memcpy(jzx__op_data(op), request->data, request->len);
-    jzx_op made = jzx__op_id(op);
-    jzx__op_launch(op);
+        memcpy(jzx__op_data(*op), request->data, request->len);
+    jzx__op_launch(*op);
     err = jzx__workforce_submit(pool, job, own->me);
     if (err != JZX_OK)
-        jzx__op_undo(own, op);
-    else if (id != NULL)
-        *id = made;
+        jzx__op_undo(own, *op);
     return err;
 }
 
-static jzx_err start_in_turn(jzx_context *ctx, const struct request *request, jzx_op *op) {
+/* The operation is the actor's, so that the slot stays: *id may be read after it has begun. */
+static jzx_err start(jzx_context *ctx, const struct request *request, struct jzx__op **op,
+                     jzx_op *id) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = is_valid(ctx, request) ? start(&own, request, op) : JZX_ERR_INVALID_ARG;
+    jzx_err err = is_valid(ctx, request) ? begin(&own, request, op) : JZX_ERR_INVALID_ARG;
+    if (err == JZX_OK && id != NULL)
+        *id = jzx__op_id(*op);
     jzx__own_end(&own);
     return err;
 }
 
 jzx_err jzx_blocking_to(jzx_context *ctx, jzx_blocking_fn fn, void *arg, uint32_t tag, jzx_op *op) {
+    struct jzx__op *made;
     const struct request request = {.fn = fn, .arg = arg, .tag = tag};
-    return start_in_turn(ctx, &request, op);
+    return start(ctx, &request, &made, op);
 }
 
 jzx_err jzx_blocking_copy_to(jzx_context *ctx, jzx_blocking_pool *pool, jzx_blocking_fn fn,
                              const void *data, size_t len, uint32_t tag, jzx_op *op) {
+    struct jzx__op *made;
     const struct request request = {
         .pool = pool, .fn = fn, .data = data, .len = len, .has_copy = true, .tag = tag};
-    return start_in_turn(ctx, &request, op);
+    return start(ctx, &request, &made, op);
+}
+
+/* ---- a fiber waits ---- */
+
+/* result: where the data of a copy go, or NULL. */
+static jzx_err wait_for(jzx_context *ctx, const struct request *request, uint64_t deadline_ns,
+                        void *result) {
+    struct jzx__op *op;
+    if (!jzx__fiber_may_wait(ctx))
+        return ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
+    if (deadline_ns != JZX_NEVER && deadline_ns <= jzx_loop_now(ctx->loop))
+        return is_valid(ctx, request) ? JZX_ERR_TIMEOUT : JZX_ERR_INVALID_ARG;
+    jzx_err err = start(ctx, request, &op, NULL);
+    return err != JZX_OK ? err : jzx__fiber_operate(ctx, op, deadline_ns, result, NULL);
+}
+
+jzx_err jzx_blocking(jzx_context *ctx, jzx_blocking_fn fn, void *arg, uint64_t deadline_ns) {
+    const struct request request = {.fn = fn, .arg = arg, .is_waited = true};
+    return wait_for(ctx, &request, deadline_ns, NULL);
+}
+
+jzx_err jzx_blocking_copy(jzx_context *ctx, jzx_blocking_pool *pool, jzx_blocking_fn fn, void *data,
+                          size_t len, uint64_t deadline_ns) {
+    const struct request request = {
+        .pool = pool, .fn = fn, .data = data, .len = len, .has_copy = true, .is_waited = true};
+    return wait_for(ctx, &request, deadline_ns, data);
 }
 
 /* ---- the part of a loop ---- */

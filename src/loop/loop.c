@@ -16,6 +16,7 @@
 #include "base/sized.h"
 #include "loop/config.h"
 #include "loop/stop.h"
+#include "op/op.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
 #include "sched/watchdog.h"
@@ -110,7 +111,8 @@ static const struct jzx__task_ops actor_ops = {
     .stall_is_over = jzx__crew_stall_is_over,
     .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns,
               [JZX__FEED_CALLS] = &calls_ops,
-              [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail},
+              [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail,
+              [JZX__FEED_OP_MAIL] = &jzx__op_mail},
 };
 
 static void wake_all(struct jzx__clock_user *user) {

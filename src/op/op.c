@@ -2,13 +2,27 @@
 /* The life of an operation: begin, complete or cancel, and the end of its owner. */
 #include "op/op.h"
 
+#include "actor/exit.h"
 #include "actor/mailbox.h"
 #include "base/alloc.h"
+#include "base/futex.h"
 
 #include <string.h>
 
+/* How an actor ends whose operations borrow (O9). */
+#define KEPT_CLASS 1u
+_Static_assert(sizeof(struct jzx__ending_kept) <= (size_t)JZX__BLOCK_SIZE_MIN << KEPT_CLASS,
+               "fits its class");
+
 static struct jzx__op_cache *cache_of(struct jzx__worker *me) {
     return me == NULL ? NULL : jzx__actor_worker_of(me)->parts[JZX__PART_OP];
+}
+
+/* message may be NULL. */
+static void destroy_message(struct jzx_loop *loop, struct jzx__worker *me,
+                            struct jzx__message *message) {
+    if (message != NULL)
+        jzx__message_destroy(loop, me, message);
 }
 
 /* ---- the word ---- */
@@ -58,7 +72,7 @@ static bool pin_to_cancel(struct jzx_loop *loop, jzx_op id, struct jzx__op **op)
 
 /* ---- begin ---- */
 
-/* The message that it completes by. NULL without memory. */
+/* The message that it completes by, or the block for its data. NULL without memory. */
 static struct jzx__message *make_message(struct jzx__own *own, const struct jzx__op_spec *spec) {
     struct jzx__message *message =
         jzx__message_create(own->turn->ctx.loop, own->me, sizeof(jzx_result) + spec->capacity);
@@ -72,41 +86,70 @@ static struct jzx__message *make_message(struct jzx__own *own, const struct jzx_
     return message;
 }
 
-static void fill(struct jzx__op *op, struct jzx__own *own, const struct jzx__op_ops *ops,
+static const struct jzx__source_ops source_ops;
+
+static void fill(struct jzx__op *op, struct jzx__own *own, const struct jzx__op_spec *spec,
                  struct jzx__message *message) {
-    struct jzx__actor_ops *listed = jzx__own_part(own, JZX__PART_OP);
+    struct jzx__actor_ops *ops = jzx__own_part(own, JZX__PART_OP);
     op->loop = own->turn->ctx.loop;
-    op->ops = ops;
+    op->ops = spec->ops;
     op->message = message;
     op->owner = own->turn->ctx.self;
-    jzx__list_push_back(&listed->listed, &op->at_owner);
+    op->is_waited = spec->is_waited;
+    op->borrows = spec->borrows;
+    jzx__list_push_back(&ops->listed, &op->at_owner);
+    if (op->is_waited)
+        jzx__source_init(&op->source, &jzx__op_slots_of(op->loop)->locks[op->index % JZX__OP_LOCKS],
+                         &source_ops);
     /* relaxed: nobody else changes a free one */
     uint64_t generation = jzx__atomic_load_relaxed(&op->state);
     JZX_ASSERT((generation & (JZX__OP_GENERATION_ONE - 1)) == 0);
-    jzx__op_result(op)->op = generation | op->index;
+    if (message != NULL)
+        jzx__op_result(op)->op = generation | op->index;
     /* relaxed: an operation that is not PENDING is nobody else's */
     jzx__atomic_store_relaxed(&op->state, generation | JZX__OP_LISTED);
 }
 
-jzx_err jzx__op_begin(struct jzx__own *own, const struct jzx__op_spec *spec, struct jzx__op **op) {
+/* The record of the actor, with what an operation that borrows needs. */
+static bool ensure_record(struct jzx__own *own, const struct jzx__op_spec *spec) {
     struct jzx_loop *loop = own->turn->ctx.loop;
+    if (!jzx__own_ensure_part(own, JZX__PART_OP))
+        return false;
+    struct jzx__actor_ops *ops = jzx__own_part(own, JZX__PART_OP);
+    if (spec->borrows && ops->kept == NULL)
+        ops->kept = jzx__sched_alloc(&loop->sched, own->me, KEPT_CLASS);
+    return !spec->borrows || ops->kept != NULL;
+}
+
+/* Why none may begin; JZX_OK if it may. */
+static jzx_err refusal(const struct jzx__own *own, const struct jzx__op_spec *spec) {
+    const struct jzx_loop *loop = own->turn->ctx.loop;
     if (spec->capacity > JZX_MSG_LEN_MAX - sizeof(jzx_result) || spec->tag >= JZX_TAG_RESERVED)
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_is_stopped(&loop->sched))
         return JZX_ERR_LOOP_CLOSED;
-    if (jzx__task_inbox(&own->turn->actor->task) & JZX__INBOX_CLOSED)
-        return jzx__mailbox_gone(loop);
-    if (!jzx__own_ensure_part(own, JZX__PART_OP))
+    if ((jzx__task_inbox(&own->turn->actor->task) & JZX__INBOX_CLOSED) == 0)
+        return JZX_OK;
+    return spec->is_waited ? JZX_ERR_CANCELLED : JZX_ERR_NO_SUCH_ACTOR;
+}
+
+jzx_err jzx__op_begin(struct jzx__own *own, const struct jzx__op_spec *spec, struct jzx__op **op) {
+    struct jzx_loop *loop = own->turn->ctx.loop;
+    bool has_message = !spec->is_waited || spec->capacity != 0;
+    jzx_err err = refusal(own, spec);
+    if (err != JZX_OK)
+        return err;
+    if (!ensure_record(own, spec))
         return JZX_ERR_NO_MEMORY;
-    struct jzx__message *message = make_message(own, spec);
-    if (message == NULL)
+    struct jzx__message *message = has_message ? make_message(own, spec) : NULL;
+    if (has_message && message == NULL)
         return JZX_ERR_NO_MEMORY;
     struct jzx__op *made = jzx__op_slot_alloc(jzx__op_slots_of(loop), cache_of(own->me));
     if (made == NULL) {
-        jzx__message_destroy(loop, own->me, message);
+        destroy_message(loop, own->me, message);
         return JZX_ERR_NO_MEMORY;
     }
-    fill(made, own, spec->ops, message);
+    fill(made, own, spec, message);
     *op = made;
     return JZX_OK;
 }
@@ -123,7 +166,7 @@ void jzx__op_undo(struct jzx__own *own, struct jzx__op *op) {
     JZX_ASSERT((before & JZX__OP_DONE) == 0);
     let_go(op, own->me, JZX__OP_LISTED);
     let_go(op, own->me, JZX__OP_PENDING);
-    jzx__message_destroy(own->turn->ctx.loop, own->me, message);
+    destroy_message(own->turn->ctx.loop, own->me, message);
 }
 
 /* ---- complete ---- */
@@ -138,22 +181,62 @@ static void deliver(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id 
         jzx__message_destroy(loop, me, message); /* it has ended, or works off its queue */
 }
 
-void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
-                      size_t len) {
-    struct jzx_loop *loop = op->loop;
+/* The end of the owner waits for it (O9). */
+static void bring_to_owner(struct jzx__op *op) {
+    struct jzx__op_slots *slots = jzx__op_slots_of(op->loop);
+    struct jzx__worker *home = op->home;
+    jzx__worker_bring(home, JZX__FEED_OP_MAIL,
+                      &op->mail); /* the owner may let it go from here on */
+    /* release: pairs with the acquire in abort_held; the mail is there */
+    jzx__atomic_add_acq_rel(&slots->brought, 1u);
+    jzx__futex_wake(&slots->brought);
+}
+
+/* DONE, for one that is waited for; whoever waits at its source goes on. */
+static uint64_t finish_waited(struct jzx__op *op, struct jzx__worker *me) {
+    struct jzx__wake wake;
+    jzx__lock_acquire(op->source.lock);
+    uint64_t before = mark(op, JZX__OP_DONE);
+    (void)jzx__source_claim(&op->source, JZX__CAUSE_ITEM, &wake);
+    jzx__lock_release(op->source.lock);
+    jzx__wake_make(&wake, me);
+    return before;
+}
+
+static void complete_waited(struct jzx__op *op, struct jzx__worker *me, jzx_err err, size_t len) {
+    op->err = err;
+    op->len = (uint32_t)len;
+    uint64_t before = finish_waited(op, me);
+    JZX_ASSERT((before & (JZX__OP_PENDING | JZX__OP_DONE)) == JZX__OP_PENDING); /* O1 */
+    if (before & JZX__OP_ORPHAN)
+        destroy_message(op->loop, me, op->message);
+    if (before & JZX__OP_HELD)
+        bring_to_owner(op);
+}
+
+static void complete_by_message(struct jzx__op *op, struct jzx__worker *me, jzx_err err,
+                                size_t len) {
     struct jzx__message *message = op->message;
     jzx_result *result = jzx__op_result(op);
-    JZX_ASSERT(len <= jzx__op_capacity(op));
     result->err = err;
     result->len = (uint32_t)len;
-    if (data != NULL && len != 0)
-        memcpy(jzx__op_data(op), data, len);
     uint64_t before = mark(op, JZX__OP_DONE);
     JZX_ASSERT((before & (JZX__OP_PENDING | JZX__OP_DONE)) == JZX__OP_PENDING); /* O1 */
     if (before & JZX__OP_ORPHAN)
-        jzx__message_destroy(loop, me, message);
+        jzx__message_destroy(op->loop, me, message);
     else
-        deliver(loop, me, op->owner, message);
+        deliver(op->loop, me, op->owner, message);
+}
+
+void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
+                      size_t len) {
+    JZX_ASSERT(len <= jzx__op_capacity(op));
+    if (data != NULL && len != 0)
+        memcpy(jzx__op_data(op), data, len);
+    if (op->is_waited)
+        complete_waited(op, me, err, len);
+    else
+        complete_by_message(op, me, err, len);
     let_go(op, me, JZX__OP_PENDING);
 }
 
@@ -181,6 +264,45 @@ jzx_err jzx_op_cancel(jzx_loop *loop, jzx_op id) {
 
 void *jzx_result_data(const jzx_result *result) {
     return result == NULL ? NULL : (void *)(uintptr_t)(result + 1);
+}
+
+/* ---- one that a fiber waits for ---- */
+
+/* Under the lock, as DONE is set (O8). */
+static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {
+    const struct jzx__op *op = JZX_CONTAINER_OF(source, struct jzx__op, source);
+    (void)link;
+    /* relaxed: the lock orders it */
+    bool is_done = (jzx__atomic_load_relaxed(&op->state) & JZX__OP_DONE) != 0;
+    return is_done ? JZX__CAUSE_ITEM : JZX__CAUSE_NONE;
+}
+
+/* The result stays in the slot, for who waits. */
+static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__wake *wake) {
+    (void)source;
+    (void)link;
+    (void)wake;
+    return true;
+}
+
+static const struct jzx__source_ops source_ops = {.look = look, .take = take};
+
+void jzx__op_end(struct jzx__own *own, struct jzx__op *op) {
+    struct jzx__message *message = op->message;
+    jzx__list_remove(&op->at_owner);
+    let_go(op, own->me, JZX__OP_LISTED);
+    destroy_message(own->turn->ctx.loop, own->me, message);
+}
+
+bool jzx__op_abandon(struct jzx__own *own, struct jzx__op *op) {
+    uint64_t before = mark(op, JZX__OP_ORPHAN | JZX__OP_CANCEL);
+    if (before & JZX__OP_DONE)
+        return false;
+    jzx__list_remove(&op->at_owner);
+    if ((before & JZX__OP_CANCEL) == 0)
+        call_cancel(op, own->me);
+    let_go(op, own->me, JZX__OP_LISTED);
+    return true;
 }
 
 /* ---- its message ---- */
@@ -225,30 +347,97 @@ const struct jzx__lane_ops jzx__lane_op = {.file = file, .begin = begin, .bury =
 static void init(void *record) {
     struct jzx__actor_ops *ops = record;
     jzx__list_init(&ops->listed);
+    jzx__list_init(&ops->held);
 }
 
-/* The actor ends (O6). */
+/* The actor ends (O6), and does not wait for it. */
 static void orphan(struct jzx__op *op, struct jzx__worker *me) {
     uint64_t before = mark(op, JZX__OP_ORPHAN | JZX__OP_CANCEL);
+    struct jzx__message *message = op->is_waited && (before & JZX__OP_DONE) ? op->message : NULL;
     if ((before & (JZX__OP_DONE | JZX__OP_CANCEL)) == 0)
         call_cancel(op, me);
     let_go(op, me, JZX__OP_LISTED);
+    destroy_message(jzx__loop_of(me), me, message); /* that of another is in its mailbox */
+}
+
+/* The same for one that borrows (O9). */
+static void hold(struct jzx__actor_ops *ops, struct jzx__op *op, struct jzx__worker *me) {
+    op->home = me;
+    uint64_t before = mark(op, JZX__OP_ORPHAN | JZX__OP_CANCEL | JZX__OP_HELD);
+    if (before & JZX__OP_DONE) {
+        struct jzx__message *message = op->message;
+        let_go(op, me, JZX__OP_LISTED);
+        destroy_message(jzx__loop_of(me), me, message);
+        return;
+    }
+    jzx__list_push_back(&ops->held, &op->at_owner);
+    if ((before & JZX__OP_CANCEL) == 0)
+        call_cancel(op, me);
 }
 
 static void orphan_all(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
     struct jzx__link *link;
-    while ((link = jzx__list_pop_front(&ops->listed)) != NULL)
-        orphan(JZX_CONTAINER_OF(link, struct jzx__op, at_owner), me);
+    while ((link = jzx__list_pop_front(&ops->listed)) != NULL) {
+        struct jzx__op *op = JZX_CONTAINER_OF(link, struct jzx__op, at_owner);
+        if (op->borrows)
+            hold(ops, op, me);
+        else
+            orphan(op, me);
+    }
+}
+
+static struct jzx__ending_kept *quiesce(struct jzx__worker *me, struct jzx__actor *actor) {
+    const struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
+    (void)me;
+    return jzx__list_is_empty(&ops->held) ? NULL : ops->kept;
+}
+
+/* Completions that ends wait for have come. */
+static void take_mail(struct jzx__worker *me, uint32_t max) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__FEED_OP_MAIL));
+    (void)max;
+    while (node != NULL) {
+        struct jzx__op *op = JZX_CONTAINER_OF(node, struct jzx__op, mail);
+        struct jzx__actor *actor = jzx__table_slot(&loop->table, jzx_id_index(op->owner));
+        struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
+        node = node->next;
+        jzx__list_remove(&op->at_owner);
+        let_go(op, me, JZX__OP_LISTED);
+        if (jzx__list_is_empty(&ops->held) && actor->task.place == JZX__ENDING && !ops->aborts)
+            jzx__actor_finish(me, actor, ops->kept);
+    }
+}
+
+const struct jzx__feed_ops jzx__op_mail = {.take = take_mail};
+
+/* The loop ends, and waits for what its actors have lent. */
+static void abort_held(struct jzx__worker *me, struct jzx__actor *actor) {
+    struct jzx__op_slots *slots = jzx__op_slots_of(jzx__loop_of(me));
+    struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
+    ops->aborts = true;
+    for (;;) {
+        /* acquire: pairs with the release in bring_to_owner */
+        uint32_t brought = jzx__atomic_load_acquire(&slots->brought);
+        take_mail(me, UINT32_MAX);
+        if (jzx__list_is_empty(&ops->held))
+            return;
+        jzx__futex_wait(&slots->brought, brought, 0);
+    }
 }
 
 static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    struct jzx__actor_ops *ops = record;
+    if (ops->kept != NULL)
+        jzx__sched_free(&loop->sched, me, KEPT_CLASS, ops->kept);
     jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, record);
 }
 
 static size_t size_bytes(const void *record) {
-    (void)record;
-    return jzx__slab_class_size(JZX__PART_CLASS);
+    const struct jzx__actor_ops *ops = record;
+    return jzx__slab_class_size(JZX__PART_CLASS) +
+           (ops->kept != NULL ? jzx__slab_class_size(KEPT_CLASS) : 0);
 }
 
 /* ---- the part of a loop ---- */
@@ -263,13 +452,14 @@ static void close_ops(struct jzx_loop *loop) {
         worker->parts[JZX__PART_OP] = NULL;
     }
     jzx__op_slots_deinit(slots);
-    jzx__free(&loop->sched.allocator, slots, sizeof *slots);
+    jzx__free_aligned(&loop->sched.allocator, slots, sizeof *slots, _Alignof(struct jzx__op_slots));
     loop->parts[JZX__PART_OP] = NULL;
 }
 
 static bool open_ops(struct jzx_loop *loop, const jzx_config *config) {
     (void)config;
-    struct jzx__op_slots *slots = jzx__alloc(&loop->sched.allocator, sizeof *slots);
+    struct jzx__op_slots *slots =
+        jzx__alloc_aligned(&loop->sched.allocator, sizeof *slots, _Alignof(struct jzx__op_slots));
     if (slots == NULL)
         return false;
     jzx__op_slots_init(slots, &loop->sched.allocator);
@@ -290,5 +480,7 @@ const struct jzx__part_ops jzx__part_op = {.open = open_ops,
                                            .close = close_ops,
                                            .init = init,
                                            .cancel = orphan_all,
+                                           .quiesce = quiesce,
+                                           .abort = abort_held,
                                            .release = release,
                                            .size_bytes = size_bytes};

@@ -24,6 +24,11 @@
  *   O6  ORPHAN is set by an owner that ends, before its id is stale. A completion that sees it
  *       destroys the message; one that does not finds the actor, or is buried with its mail.
  *   O7  no generation comes twice: a slot that has used the last one is not used again.
+ *   O8  a fiber may wait for an operation in place of its message: at the source in the slot, whose
+ *       lock orders DONE and the look of who joins. The operation is the fiber's to end then.
+ *   O9  of such an operation that **borrows** memory of the actor, the end of the actor waits for
+ *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it by
+ *       the feed of its worker. LISTED stays until then.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
@@ -36,6 +41,8 @@
 #include "actor/part.h"
 #include "base/list.h"
 #include "op/slots.h"
+#include "sched/feed.h"
+#include "sched/waiter.h"
 
 #include "jzx/op.h"
 
@@ -46,6 +53,7 @@
 #define JZX__OP_DONE 0x08u
 #define JZX__OP_CANCEL 0x10u
 #define JZX__OP_ORPHAN 0x20u
+#define JZX__OP_HELD 0x40u
 #define JZX__OP_GENERATION_ONE ((uint64_t)1 << 32)
 
 /* What a part keeps of its operation in the slot. */
@@ -65,7 +73,7 @@ struct jzx__op {
     _Atomic uint64_t state; /* Decides */
     struct jzx_loop *loop;
     const struct jzx__op_ops *ops;
-    struct jzx__message *message; /* O1 */
+    struct jzx__message *message; /* O1; of one that is waited for: has the data, or NULL */
     jzx_actor_id owner;
     uint32_t index;
     union {
@@ -75,14 +83,26 @@ struct jzx__op {
 
     /* The part's own. */
     _Alignas(JZX_CACHE_LINE) char own[JZX__OP_OWN_SIZE];
+
+    /* Of one that a fiber waits for (O8). */
+    struct jzx__source source;
+    struct jzx__mpsc_node mail; /* HELD and complete: on its way to home */
+    struct jzx__worker *home;   /* HELD: of the owner */
+    jzx_err err;                /* DONE, as the next */
+    uint32_t len;
+    bool is_waited; /* fixed when it begins, as the next */
+    bool borrows;
 };
 
-_Static_assert(sizeof(struct jzx__op) == 2 * JZX_CACHE_LINE, "two lines");
+_Static_assert(sizeof(struct jzx__op) == 3 * JZX_CACHE_LINE, "three lines");
 _Static_assert(sizeof(jzx_result) == 16, "data behind it is aligned for any type");
 
 /* What an actor has of operations: its part. */
 struct jzx__actor_ops {
-    struct jzx__list listed; /* O4 */
+    struct jzx__list listed;       /* O4 */
+    struct jzx__list held;         /* O9; the actor ends */
+    struct jzx__ending_kept *kept; /* how; there from the first operation that borrows */
+    bool aborts;                   /* the loop ends, too, and waits for those */
 };
 
 _Static_assert(sizeof(struct jzx__actor_ops) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
@@ -112,24 +132,27 @@ static inline jzx_result *jzx__op_result(const struct jzx__op *op) {
 
 /* Where its data will be: the part may write there until it completes the operation. */
 static inline void *jzx__op_data(const struct jzx__op *op) {
-    return jzx__op_result(op) + 1;
+    return op->message == NULL ? NULL : jzx__op_result(op) + 1;
 }
 
 /* The bytes that it has reserved for data. */
 static inline size_t jzx__op_capacity(const struct jzx__op *op) {
-    return op->message->len - sizeof(jzx_result);
+    return op->message == NULL ? 0 : op->message->len - sizeof(jzx_result);
 }
 
 /* What an operation is begun with. */
 struct jzx__op_spec {
     const struct jzx__op_ops *ops;
     size_t capacity; /* of data in its result */
-    uint32_t tag;
+    uint32_t tag;    /* of its message */
+    bool is_waited;  /* it has none (O8) */
+    bool borrows;    /* O9 */
 };
 
 /* Makes one for the actor whose turn this is. The part fills what is its own in the slot, launches
  * the operation, and completes it from then on. JZX_ERR_INVALID_ARG (capacity, tag),
- * JZX_ERR_NO_SUCH_ACTOR (the actor works off its queue), JZX_ERR_NO_MEMORY. */
+ * JZX_ERR_NO_SUCH_ACTOR (the actor works off its queue; JZX_ERR_CANCELLED if it is to be waited
+ * for), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 jzx_err jzx__op_begin(struct jzx__own *own, const struct jzx__op_spec *spec, struct jzx__op **op);
 
 /* It is PENDING, and can be cancelled. */
@@ -142,5 +165,21 @@ void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);
  * slot is not the part's any more (O2). Any thread, in a visit; me may be NULL. */
 void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
                       size_t len);
+
+/* ---- one that is waited for (O8), in the turn that began it ---- */
+
+static inline bool jzx__op_is_done(const struct jzx__op *op) {
+    /* acquire: pairs with the release that sets DONE; the result is there */
+    return (jzx__atomic_load_acquire(&op->state) & JZX__OP_DONE) != 0;
+}
+
+/* It is DONE, and its err, len and data were read. */
+void jzx__op_end(struct jzx__own *own, struct jzx__op *op);
+
+/* Nobody waits for it any more: it is cancelled if it can be, and its result dropped. False if it
+ * is DONE: the caller ends it. */
+bool jzx__op_abandon(struct jzx__own *own, struct jzx__op *op);
+
+extern const struct jzx__feed_ops jzx__op_mail;
 
 #endif

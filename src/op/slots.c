@@ -19,6 +19,8 @@ static size_t chunk_size_bytes(uint32_t chunk) {
 void jzx__op_slots_init(struct jzx__op_slots *slots, const jzx_allocator *allocator) {
     memset(slots, 0, sizeof *slots);
     jzx__lock_init(&slots->lock);
+    for (uint32_t i = 0; i < JZX__OP_LOCKS; i++)
+        jzx__lock_init(&slots->locks[i]);
     slots->allocator = allocator;
 }
 
@@ -29,6 +31,8 @@ void jzx__op_slots_deinit(struct jzx__op_slots *slots) {
         if (chunk != NULL)
             jzx__free_aligned(slots->allocator, chunk, chunk_size_bytes(i), JZX_CACHE_LINE);
     }
+    for (uint32_t i = 0; i < JZX__OP_LOCKS; i++)
+        jzx__lock_deinit(&slots->locks[i]);
     jzx__lock_deinit(&slots->lock);
 }
 

@@ -22,6 +22,9 @@ struct jzx__op;
 /* Free slots that a worker keeps; half of them go back when there are more. */
 #define JZX__OP_CACHE_MAX 64u
 
+/* Locks of the sources of operations that fibers wait for; each is that of many. */
+#define JZX__OP_LOCKS 16u
+
 /* What a loop has. */
 struct jzx__op_slots {
     _Atomic(struct jzx__op *) chunks[JZX__OP_CHUNK_COUNT]; /* NULL: none yet */
@@ -31,6 +34,9 @@ struct jzx__op_slots {
     struct jzx__lock lock;
     struct jzx__op *free;
     const jzx_allocator *allocator;
+
+    _Alignas(JZX_CACHE_LINE) struct jzx__lock locks[JZX__OP_LOCKS];
+    _Atomic uint32_t brought; /* completions that an end waits for (op/O9); a futex */
 };
 
 /* What a worker has. */

@@ -227,3 +227,63 @@ JZX_TEST(actors_may_be_killed_in_every_state_of_their_jobs) {
     JZX_EXPECT_EQ(stats.queued, 0); /* those that waited went with their actors */
     fixture_destroy(loop);
 }
+
+/* ---- fibers ---- */
+
+static atomic_uint_least64_t stack_sum;
+
+/* Uses memory of the fiber that waits. */
+static jzx_err use_stack(void *arg) {
+    struct work *work = arg;
+    for (uint32_t i = 0; i < work->spin; i++) {
+        sched_yield();
+        work->number++;
+    }
+    work->runs++;
+    return JZX_OK;
+}
+
+/* Waits for jobs until it is killed: on its own stack, with copies, and with deadlines. */
+static void be_waiting_victim(jzx_context *ctx) {
+    jzx_actor_id parent = (jzx_actor_id)(uintptr_t)ctx->state;
+    for (uint32_t i = 0;; i++) {
+        struct work work = {.number = i, .spin = i % 3};
+        jzx_err err = i % 2 == 0 ? jzx_blocking(ctx, use_stack, &work, JZX_NEVER)
+                                 : jzx_blocking_copy(ctx, NULL, use_stack, &work, sizeof work,
+                                                     jzx_in(ctx, i % 4 == 1 ? 1 : JZX_SECOND(9)));
+        JZX_EXPECT(err == JZX_OK || err == JZX_ERR_FULL || err == JZX_ERR_TIMEOUT);
+        JZX_EXPECT_EQ(work.runs, err == JZX_OK);
+        JZX_EXPECT_EQ(work.number, err == JZX_OK ? i + i % 3 : i);
+        atomic_fetch_add(&stack_sum, work.number);
+        if (i == 2)
+            JZX_EXPECT_EQ(jzx_send(ctx->loop, parent, ctx->self, NULL, 0, DONE), JZX_OK);
+    }
+}
+
+static jzx_behavior_result kill_waiting_victims(jzx_context *ctx, const jzx_message *msg) {
+    uint64_t *left = ctx->state;
+    if (msg->tag == DONE) {
+        JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, msg->sender, JZX_STOP_KILL), JZX_OK);
+        if (--*left == 0)
+            return JZX_BEHAVIOR_STOP;
+    }
+    fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = be_waiting_victim,
+                                             .state = (void *)(uintptr_t)ctx->self));
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(fibers_may_be_killed_while_jobs_use_their_stacks) {
+    static uint64_t left[4];
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2));
+    make_pool(loop, JZX_BLOCKING_DEFAULT, 3, 64, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        left[i] = jzx_test_rounds(500, 10000);
+        jzx_actor_id id = fixture_spawn(
+            loop, &JZX_SPAWN_OPTS(.behavior = kill_waiting_victims, .state = &left[i]));
+        fixture_send(loop, id, GO);
+    }
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        JZX_EXPECT_EQ(left[i], 0);
+    fixture_destroy(loop);
+}
