@@ -280,6 +280,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(cross)                                                                                       \
     X(wake)                                                                                        \
     X(wake_slept)                                                                                  \
+    X(blocking)                                                                                    \
     X(idle)                                                                                        \
     X(pairs4)                                                                                      \
     X(groups)                                                                                      \
