@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A function on a thread of the blocking pool, and its result, one after another: the worker and the
- * thread wake each other, as the two threads of the floor do. */
+/* A function on a thread of the blocking pool, and its result, one after another: the worker and
+ * the thread wake each other, as the two threads of the floor do. */
 #include "bench.h"
 
 enum { START, DONE };

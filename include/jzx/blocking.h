@@ -121,9 +121,10 @@ JZX_API jzx_err jzx_blocking_copy_to(jzx_context *ctx, jzx_blocking_pool *pool, 
 /* ---- the same for fibers, which wait (jzx/fiber.h) ----
  *
  * The result is what the function has returned; or JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED (the fiber
- * works off its queue; jzx_blocking only before the call), JZX_ERR_WOULD_SUSPEND, and the errors above: then the function was not
+ * works off its queue), JZX_ERR_WOULD_SUSPEND, and the errors above: then the function was not
  * called, or it runs on and what it returns is dropped. A deadline that has passed already starts
- * nothing. */
+ * nothing. A fiber that is asked to work off its queue while the function of jzx_blocking runs
+ * waits on for it. */
 
 /* Calls fn(arg) on a thread of the default pool, and waits for it. arg may be on the fiber's stack
  * if deadline_ns is JZX_NEVER; with a deadline it must stay valid until the function has returned,

@@ -22,8 +22,8 @@ static jzx_err wait_for(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_
     return err;
 }
 
-/* The wait has ended, for the reason given, and the operation still uses memory of the fiber: goes on
- * until that is over, or the deadline has passed. A fiber that drains can wait for time alone: its
+/* The wait has ended, for the reason given, and the operation still uses memory of the fiber: goes
+ * on until that is over, or the deadline has passed. A fiber that drains can wait for time alone: its
  * inbox, by which others would wake it, is closed. */
 static jzx_err outlast(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns, jzx_err reason) {
     struct jzx__fiber *fiber = jzx__fiber_of_turn(jzx__turn_of(ctx));

@@ -8,7 +8,8 @@
 /* Waits for an operation that the fiber has begun (is_waited) and launched, and ends it. The err of
  * its result, and then its data go to the memory at data, which has room for the capacity, and
  * their length to *len; both may be NULL. JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED (the actor works off
- * its queue, and the operation does not borrow): it was abandoned. The caller has no bracket open. */
+ * its queue, and the operation does not borrow): it was abandoned. The caller has no bracket
+ * open. */
 jzx_err jzx__fiber_operate(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns, void *data,
                            size_t *len);
 

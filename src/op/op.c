@@ -29,7 +29,8 @@ static void destroy_message(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* Sets bits, for who holds the slot; what it was before. */
 static uint64_t mark(struct jzx__op *op, uint64_t bits) {
-    /* acquire and release: DONE and ORPHAN meet here (O6), each sees what the other did before */
+    /* acquire and release: pairs with itself, DONE and ORPHAN meet here (O6), and with the acquire
+     * in pin_to_cancel, for which PENDING publishes the slot */
     return jzx__atomic_or_acq_rel(&op->state, bits);
 }
 

@@ -27,8 +27,8 @@
  *   O8  a fiber may wait for an operation in place of its message: at the source in the slot, whose
  *       lock orders DONE and the look of who joins. The operation is the fiber's to end then.
  *   O9  of such an operation that **borrows** memory of the actor, the end of the actor waits for
- *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it by
- *       the feed of its worker. LISTED stays until then.
+ *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it
+ *       by the feed of its worker. LISTED stays until then.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own

@@ -131,7 +131,7 @@ static jzx_err submit_plain(jzx_context *ctx) {
     return jzx_blocking_to(ctx, note_thread, self->arg, DONE, &self->ops[0]);
 }
 
-JZX_TEST(a_job_runs_on_another_thread_and_its_result_comes_as_a_message, "C+def") {
+JZX_TEST(a_job_runs_on_another_thread_and_its_result_comes_as_a_message) {
     uint32_t number = 0;
     struct customer state = {.go = submit_plain, .expected = 1, .arg = &number};
     serve(&state);
