@@ -215,7 +215,7 @@ static jzx_err wait_for(jzx_context *ctx, const struct request *request, uint64_
                         void *result) {
     struct jzx__op *op;
     if (!jzx__fiber_may_wait(ctx))
-        return ctx == NULL ? JZX_ERR_INVALID_ARG : JZX_ERR_WOULD_SUSPEND;
+        return jzx__fiber_refuse(ctx, request->has_copy ? "jzx_blocking_copy" : "jzx_blocking");
     if (deadline_ns != JZX_NEVER && deadline_ns <= jzx_loop_now(ctx->loop))
         return is_valid(ctx, request) ? JZX_ERR_TIMEOUT : JZX_ERR_INVALID_ARG;
     jzx_err err = start(ctx, request, &op, NULL);
