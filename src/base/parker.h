@@ -6,8 +6,9 @@
  * other: P1. A wake clears the announcement, so that one sleep costs its wakers one system call:
  * P2.
  *
- * A worker sleeps on a futex, or lets its host sleep in poll(2) on an eventfd; the announcement
- * says which, so that a waker makes the right call. */
+ * A worker sleeps on a futex, or on an eventfd: in its poller, together with its I/O, or by letting
+ * its host sleep in poll(2). The announcement says which, so that a waker makes the right call. A
+ * poller has the eventfd registered for edges, and so need not read it. */
 #ifndef JZX_BASE_PARKER_H
 #define JZX_BASE_PARKER_H
 

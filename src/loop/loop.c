@@ -367,11 +367,12 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     if (err != JZX_OK)
         return err;
     struct jzx__worker *me = drive.me;
+    me->poll_due = me->io_count != 0; /* the host may have come because of it */
     jzx__crew_open(&loop->sched);
     /* With a deadline the clock is looked at after each turn. */
     uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;
     while (!jzx__sched_is_stopped(&loop->sched) &&
-           (jzx__worker_has_work(me) || jzx__worker_is_due(me) ||
+           (jzx__worker_has_work(me) || jzx__worker_is_due(me) || me->poll_due ||
             jzx__global_count(&loop->sched.global) != 0 || jzx__loop_has_stop_to_do(loop))) {
         jzx__crew_round(me, turns_max);
         if (deadline_ns != JZX_NEVER && jzx_loop_now(loop) >= deadline_ns)
@@ -407,7 +408,8 @@ uint64_t jzx_loop_next_deadline(const jzx_loop *loop) {
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         struct jzx__worker *worker = loop->sched.workers[i];
         uint64_t due_ns = jzx__timers_next(worker);
-        if (jzx__worker_has_work(worker) || (due_ns != JZX_NEVER && due_ns <= jzx_loop_now(loop)))
+        if (jzx__worker_has_work(worker) || worker->poll_due ||
+            (due_ns != JZX_NEVER && due_ns <= jzx_loop_now(loop)))
             return 0;
         if (due_ns < next)
             next = due_ns;

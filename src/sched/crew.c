@@ -157,6 +157,12 @@ static bool give_back(struct jzx__thread *thread, struct jzx__worker *me) {
     return mine;
 }
 
+/* K8 */
+static void poll(struct jzx__worker *me) {
+    me->meter.poll_ns = 0;
+    me->poll_due = me->sched->ops.poll(me);
+}
+
 enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max) {
     struct jzx__sched *sched = me->sched;
     jzx__worker_take_in_own(me, sched->drain_max);
@@ -171,8 +177,8 @@ enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max
         sched->ops.go_on_stopping(me);
     if (JZX_UNLIKELY(jzx__worker_is_due(me)))
         sched->ops.run_timers(me);
-    if (sched->ops.poll != NULL)
-        sched->ops.poll(me);
+    if (JZX_UNLIKELY(me->poll_due))
+        poll(me);
     if (jzx__sched_is_leaving(sched))
         return JZX__PASS_EMPTY;
     return sched->ops.run_ready(me, turns_max);

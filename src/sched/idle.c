@@ -80,12 +80,13 @@ static bool let_others_run(const struct jzx__sched *sched) {
 
 /* Looks around for some ten microseconds before it sleeps: who is busy notices within a few ticks
  * that somebody is idle, and waking costs both more than this. At most one worker at a time, and
- * none beyond the CPUs (K6). True if it saw something. */
+ * none beyond the CPUs (K6); and none with I/O, which would have to wait meanwhile. True if it saw
+ * something. */
 static bool spin(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
     uint32_t nobody = 0;
     if (sched->worker_count == 1 || sched->cpu_count == 1 || sched->spin_looks == 0 ||
-        !may_take(sched))
+        me->io_count != 0 || !may_take(sched))
         return false;
     /* relaxed: a first look. seq_cst: pairs with the load in wake_one, which leaves to a spinner
      * what was offered before */
@@ -117,7 +118,7 @@ static bool nobody_brought(const struct jzx__worker *me) {
 /* Between announcing sleep and sleeping: whatever another thread can bring, in seq_cst order. */
 static bool nothing_came(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
-    return !jzx__worker_is_due(me) && nobody_brought(me) &&
+    return !jzx__worker_is_due(me) && !me->poll_due && nobody_brought(me) &&
            jzx__global_is_empty_seq_cst(&sched->global) &&
            /* seq_cst: pairs with the stores in end_run and jzx_loop_stop, which then wake */
            jzx__atomic_load_seq_cst(&sched->leave) == 0 &&
@@ -153,21 +154,31 @@ static uint64_t sleep_limit_ns(struct jzx__worker *me) {
     return limit;
 }
 
+/* K8. True if it was woken by another thread. */
+static bool wait_for_io(struct jzx__worker *me) {
+    uint64_t limit = sleep_limit_ns(me);
+    me->sched->ops.wait(me, limit == 0 ? JZX_NEVER : limit);
+    return !jzx__parker_sleeps(&me->parker);
+}
+
 /* The one place where a worker waits: it has announced that, and then found nothing. */
-static void rest(struct jzx__worker *me) {
+static void rest(struct jzx__worker *me, enum jzx__parker_state how) {
     jzx__counter_add(&me->counters.parked, 1);
-    if (jzx__parker_wait(&me->parker, sleep_limit_ns(me)))
+    bool woken = how == JZX__SLEEPS_ON_FD ? wait_for_io(me)
+                                          : jzx__parker_wait(&me->parker, sleep_limit_ns(me));
+    if (woken)
         jzx__counter_add(&me->counters.woken, 1);
 }
 
 static void sleep_until_woken(struct jzx__worker *me) {
+    enum jzx__parker_state how = me->io_count != 0 ? JZX__SLEEPS_ON_FD : JZX__SLEEPS_ON_FUTEX;
     if (!JZX__MUTANT(check_before_announce))
-        jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
+        jzx__parker_announce(&me->parker, how);
     bool quiet = nothing_came(me) && nobody_needs_me(me) && !jzx__sched_is_done(me->sched);
     if (JZX__MUTANT(check_before_announce))
-        jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FUTEX);
+        jzx__parker_announce(&me->parker, how);
     if (quiet)
-        rest(me);
+        rest(me, how);
     jzx__parker_cancel(&me->parker);
 }
 
@@ -198,7 +209,7 @@ void jzx__worker_check_end(struct jzx__worker *me) {
 void jzx__worker_idle(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
     JZX_ASSERT_OWNER(me);
-    if (jzx__balance_find_work(me))
+    if (me->poll_due || jzx__balance_find_work(me))
         return;
     jzx__balance_suspend(me, jzx__clock_now(&sched->clock));
     /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
@@ -213,14 +224,14 @@ void jzx__worker_idle(struct jzx__worker *me) {
         return;
     jzx__crew_poke(&sched->crew);
     jzx__worker_resume(me);
-    if (!jzx__worker_has_work(me))
+    if (!jzx__worker_has_work(me) && !me->poll_due)
         jzx__balance_find_work(me);
     if (somebody_offers(me) || !jzx__global_is_empty_seq_cst(&sched->global)) /* K5 */
         jzx__sched_wake_one(sched);
 }
 
 void jzx__worker_settle_fd(struct jzx__worker *me) {
-    if (jzx__worker_has_work(me) || jzx__worker_is_due(me)) {
+    if (jzx__worker_has_work(me) || jzx__worker_is_due(me) || me->poll_due) {
         jzx__parker_raise_fd(&me->parker);
         return;
     }

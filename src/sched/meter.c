@@ -114,12 +114,21 @@ static bool pass_is_over(const struct jzx__worker *me, uint64_t now) {
     return false;
 }
 
+/* K8. Worked time, so that a clock that stands still does not keep I/O waiting. */
+static bool poll_is_due(struct jzx__worker *me, uint64_t elapsed) {
+    if (me->io_count == 0)
+        return false;
+    me->meter.poll_ns += elapsed;
+    me->poll_due = me->poll_due || me->meter.poll_ns >= JZX__POLL_NS;
+    return me->poll_due;
+}
+
 /* What a tick does about every JZX__TICK_NS, however often it comes. */
 static void decide(struct jzx__worker *me, uint64_t now) {
     uint64_t elapsed = now + me->meter.counted_ns - me->meter.decided_at_ns;
     me->meter.decided_at_ns += elapsed;
     me->meter.pass_ns += elapsed;
-    if (pass_is_over(me, now)) {
+    if (poll_is_due(me, elapsed) || pass_is_over(me, now)) {
         jzx__worker_end_turn(me); /* W4: it may have a hundred long messages before it */
         jzx__worker_end_pass(me);
     }

@@ -22,6 +22,7 @@ struct jzx__worker;
 
 #define JZX__TICK_NS 10000u
 #define JZX__TICK_MSGS_MAX 1024u
+#define JZX__POLL_NS 50000u   /* a busy worker with I/O polls so often */
 #define JZX__COUNTED_NS 100u  /* what a message takes at least, by a clock that may stand still */
 #define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
 #define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
@@ -47,6 +48,7 @@ struct jzx__meter {
     uint64_t decided_at_ns;   /* last tick that looked at the queues and at other workers; worked
                                * time */
     uint64_t pass_ns;         /* how long the pass has run, as far as ticks know */
+    uint64_t poll_ns;         /* likewise since the last poll; of a worker with I/O */
     uint64_t turn_asked_ns;   /* when jzx_turn_spent was asked first in this turn */
     uint64_t turn_began_ns;   /* as far as its ticks know */
 };

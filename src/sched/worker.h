@@ -19,6 +19,8 @@
  *       that number nobody steals, spins or is woken to steal.
  *   K7  a worker that has seen a gentle stop asks every task to end that it owns, or comes to own:
  *       so none is missed, whenever and wherever it was made.
+ *   K8  a worker with I/O sleeps where I/O wakes it, with the same announcement and the same checks
+ *       as K3; a busy one polls about every JZX__POLL_NS, before the turns of a round.
  *
  * Rejected: one shared queue (a cache line that all write for every message); stealing from
  * private queues (every push would be atomic); waking everybody (each wake costs 5 us). */
@@ -94,9 +96,14 @@ struct jzx__task_ops {
     uint64_t (*next_due)(struct jzx__worker *worker);
     /* A turn that outlived its thread's worker is over: seat->turn has what became of it. */
     void (*take_back)(struct jzx__worker *worker, struct jzx__seat *seat);
-    /* Once per round: takes in what the system has ready for this worker, and does not wait.
-     * Optional: NULL if there is nothing to ask for. */
-    void (*poll)(struct jzx__worker *worker);
+    /* Sleeps in place of the futex, while worker->io_count is not 0, until the system has something
+     * ready for this worker, its parker's descriptor is raised, or timeout_ns has passed
+     * (JZX_NEVER: for ever). What is ready is kept with the worker, and poll_due says so; nothing
+     * of it is handled here. May end early. */
+    void (*wait)(struct jzx__worker *worker, uint64_t timeout_ns);
+    /* Before the turns of a round, when poll_due says so: takes in what the system has ready for
+     * this worker, a bounded number of things, and does not wait. True if there may be more. */
+    bool (*poll)(struct jzx__worker *worker);
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
@@ -137,7 +144,10 @@ struct jzx__worker {
     uint64_t pass_accepted;         /* likewise */
     struct jzx__meter meter;        /* its first fields, on this line */
     struct jzx__slab slab;
-    uint64_t due_ns; /* when run_timers must be called; JZX_NEVER: there are none */
+    uint64_t due_ns;   /* when run_timers must be called; JZX_NEVER: there are none */
+    uint32_t io_count; /* things that the system may have ready for it: it sleeps in ops.wait while
+                        * there are some, and polls (K8). The layer above's */
+    bool poll_due;     /* the next round calls ops.poll */
     struct jzx__mpsc_node *inject_rest; /* taken from the inject feed, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint32_t index;

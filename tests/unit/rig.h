@@ -12,6 +12,7 @@
 
 #include "fixture.h"
 
+#include <poll.h>
 #include <string.h>
 
 /* A test may have more than have a letter. */
@@ -33,6 +34,9 @@ struct rig {
     uint32_t taken;   /* nodes that the turn which runs took in */
     uint32_t brought; /* taken from RIG_FEED */
     uint32_t polls;
+    uint32_t more_polls; /* so many of them say that there is more */
+    uint32_t waits;
+    void (*on_wait)(struct jzx__worker *me); /* NULL: nothing */
     char trace[RIG_TRACE_MAX + 1];
     char freed[RIG_TASK_COUNT + 1];
 };
@@ -100,9 +104,21 @@ static inline void rig_take(struct jzx__worker *me, uint32_t max) {
 
 static const struct jzx__feed_ops rig_feed_ops = {.take = rig_take, .keeps_run = true};
 
-static inline void rig_poll(struct jzx__worker *me) {
+static inline bool rig_poll(struct jzx__worker *me) {
     JZX_EXPECT(me == rig_worker());
     rig.polls++;
+    return rig.more_polls != 0 && rig.more_polls-- != 0;
+}
+
+/* Sleeps as the poller of a worker does, on the parker's descriptor alone. */
+static inline void rig_wait(struct jzx__worker *me, uint64_t timeout_ns) {
+    struct pollfd entry = {.fd = jzx__parker_open_fd(&me->parker), .events = POLLIN};
+    JZX_EXPECT_EQ(timeout_ns, JZX_NEVER);
+    rig.waits++;
+    if (rig.on_wait != NULL)
+        rig.on_wait(me);
+    if (!me->poll_due)
+        JZX_EXPECT_EQ(poll(&entry, 1, -1), 1);
 }
 
 static inline void rig_do_nothing(void) {}
@@ -113,6 +129,7 @@ static inline void rig_open_with(uint32_t workers) {
         .run_ready = rig_run_ready,
         .free_slot = rig_free_slot,
         .poll = rig_poll,
+        .wait = rig_wait,
         .worker_size = sizeof(struct jzx__worker),
         .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns, [RIG_FEED] = &rig_feed_ops}};
     jzx_config config =
