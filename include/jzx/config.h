@@ -27,6 +27,7 @@
 #define JZX_DEFAULT_GLOBAL_QUEUE_SIZE 65536u
 #define JZX_DEFAULT_STEAL_BATCH 32u
 #define JZX_DEFAULT_MAX_CALLS 65536u
+#define JZX_DEFAULT_MAX_IO_WATCHERS 1024u
 
 /* The largest number of workers. */
 #define JZX_WORKERS_MAX 1024u
@@ -173,9 +174,10 @@ typedef struct jzx_config {
                        * the loop have an alternate signal stack of 64 KiB from the system. Others'
                        * handlers still get what is not contained. A program that is linked
                        * statically cannot have it: create returns NULL */
-    uint32_t max_calls;    /* functions of jzx_loop_call that may wait; JZX_UNLIMITED */
-    jzx_on_wait on_wait;   /* what a call that waits does where nothing may wait */
-    jzx_on_stall on_stall; /* what a stall means for the actor */
+    uint32_t max_calls;       /* functions of jzx_loop_call that may wait; JZX_UNLIMITED */
+    jzx_on_wait on_wait;      /* what a call that waits does where nothing may wait */
+    jzx_on_stall on_stall;    /* what a stall means for the actor */
+    uint32_t max_io_watchers; /* descriptors that are watched at once (jzx/io.h); JZX_UNLIMITED */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

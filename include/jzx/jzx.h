@@ -18,6 +18,7 @@
 #include "jzx/group.h"
 #include "jzx/heap.h"
 #include "jzx/id.h"
+#include "jzx/io.h"
 #include "jzx/loop.h"
 #include "jzx/message.h"
 #include "jzx/name.h"

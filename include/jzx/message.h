@@ -40,6 +40,7 @@ typedef struct jzx_message {
 /* Tags from here on are the runtime's: a send with one is JZX_ERR_INVALID_ARG. Behaviours see
  * these, which are defined in the headers named here:
  *
+ *   JZX_TAG_IO               io.h          a watched descriptor is ready
  *   JZX_TAG_CHILD_ADDED      supervisor.h  the answer to jzx_supervisor_add
  *   JZX_TAG_ROOM             message.h     the answer to jzx_send_when_room
  *   JZX_TAG_RECEIVE_TIMEOUT  timer.h       nothing came for the time that was set
@@ -107,8 +108,8 @@ JZX_API JZX_MUST_USE jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_a
 
 /* Makes the payload of the message that is being handled the receiver's, without a copy: it stays
  * valid until jzx_msg_free or jzx_send_msg. NULL if msg is not the message of this call or was
- * taken or stashed already, or if it is that of a timer that repeats. Only inside a behaviour.
- * Cannot fail for memory. */
+ * taken or stashed already, or if it is that of a timer that repeats or of I/O. Only inside a
+ * behaviour. Cannot fail for memory. */
 JZX_API JZX_MUST_USE void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg);
 
 /* Makes a buffer that the caller owns (of jzx_msg_alloc or jzx_msg_take) a shared one: it has a

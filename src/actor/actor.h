@@ -76,6 +76,7 @@ enum jzx__part {
     JZX__PART_ASYNC,   /* struct jzx__async */
     JZX__PART_SCOPE,   /* struct jzx__scope_part */
     JZX__PART_OP,      /* struct jzx__actor_ops */
+    JZX__PART_IO,      /* struct jzx__actor_io */
     JZX__PART_RECORDS, /* how many give actors records; those that follow are of loops only */
     JZX__PART_POOL = JZX__PART_RECORDS,
     JZX__PART_FUTURE,
@@ -103,6 +104,8 @@ struct jzx__cold {
     bool is_child;              /* it has one, which stops it when the loop stops */
     bool is_super;              /* it is one: who wants it to end gets stop_note handled */
     uint8_t kind;               /* enum jzx__kind */
+    bool is_movable;            /* it is pinned, and may move again then; see pin.h */
+    uint8_t pins;               /* likewise */
     bool is_migratable;         /* of a fiber, as what follows: as the spawn options say */
     uint32_t stack_size_bytes;
     struct jzx__message *stop_note;    /* of a supervisor, until it was needed */

@@ -33,6 +33,8 @@ enum jzx__lane {
     JZX__LANE_DOWN,  /* tells of who was asked; see ask.h */
     JZX__LANE_GROUP, /* tells a subscriber of a group; see groups.h */
     JZX__LANE_OP,    /* the result of an operation, as one of the runtime; see op.h */
+    JZX__LANE_IO,    /* see watch_fd.h, both */
+    JZX__LANE_IO_ASK,
     JZX__LANE_COUNT
 };
 
@@ -115,5 +117,6 @@ extern const struct jzx__lane_ops jzx__lane_watch;    /* watch.c, for both of it
 extern const struct jzx__lane_ops jzx__lane_down;     /* ask.c */
 extern const struct jzx__lane_ops jzx__lane_group;    /* groups.c */
 extern const struct jzx__lane_ops jzx__lane_op;       /* op.c */
+extern const struct jzx__lane_ops jzx__lane_io;       /* watch_fd.c, for both of its lanes */
 
 #endif

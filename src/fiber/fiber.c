@@ -4,6 +4,7 @@
 
 #include "actor/exit.h"
 #include "actor/mailbox.h"
+#include "actor/pin.h"
 #include "actor/turn.h"
 #include "actor/waitless.h"
 #include "base/switch.h"
@@ -184,9 +185,8 @@ static bool arm(struct jzx__worker *me, struct jzx__fiber *fiber) {
     fiber->armed = true;
     if (fiber->deadline_ns != JZX_NEVER) {
         jzx__timers_set_deadline(me, &fiber->waiter, fiber->deadline_ns);
-        fiber->is_held = fiber->turn.actor->task.bound == JZX__FREE;
-        if (fiber->is_held)
-            fiber->turn.actor->task.bound = JZX__BOUND_WORKER; /* V5 */
+        fiber->is_pinned = true;
+        jzx__actor_pin(fiber->turn.actor); /* V5 */
     }
     return jzx__waiter_arm(&fiber->waiter) == JZX__ARM_SUSPEND;
 }
@@ -199,9 +199,9 @@ static void disarm(struct jzx__fiber *fiber, enum jzx__cause_kind kind) {
     fiber->cause = jzx__waiter_end(&fiber->waiter);
     fiber->waits = false;
     fiber->armed = false;
-    if (fiber->is_held)
-        fiber->turn.actor->task.bound = JZX__FREE;
-    fiber->is_held = false;
+    if (fiber->is_pinned)
+        jzx__actor_unpin(fiber->turn.actor);
+    fiber->is_pinned = false;
 }
 
 static enum next fulfil(struct jzx__fiber *fiber, jzx_err result) {

@@ -103,7 +103,7 @@ struct jzx__fiber {
     bool armed;
     bool is_lost;    /* it was suspended without its worker */
     bool has_looked; /* the fiber itself has found nothing, just before it was suspended */
-    bool is_held;    /* its actor is free to move, but for that (V5) */
+    bool is_pinned;  /* V5 */
     bool is_aside;   /* V4 */
     struct jzx__fiber *next_aside;
     struct jzx__waiter waiter;

@@ -131,7 +131,7 @@ static struct jzx__node *after(const struct jzx__task *task, const struct jzx__n
 /* A node that may end the actor when it is looked at, or is no message, which whoever passes it
  * does. It is gone after that, or a message as others. */
 static bool is_signal(struct jzx__node *node) {
-    return node->lane == JZX__LANE_LEAVE ||
+    return node->lane == JZX__LANE_LEAVE || node->lane == JZX__LANE_IO_ASK ||
            (node->lane == JZX__LANE_DOWN && !jzx__watch_has_fired(node)) ||
            (node->lane == JZX__LANE_WATCH && !jzx__watch_was_told(node));
 }

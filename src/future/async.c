@@ -4,6 +4,7 @@
 
 #include "actor/exit.h"
 #include "actor/mailbox.h"
+#include "actor/pin.h"
 #include "actor/spawn.h"
 #include "actor/turn.h"
 #include "base/sized.h"
@@ -32,9 +33,8 @@ static bool arm(struct jzx__worker *me, struct jzx__async *async, struct jzx__ta
     async->armed = true;
     if (async->deadline_ns != JZX_NEVER) {
         jzx__timers_set_deadline(me, &async->waiter, async->deadline_ns);
-        async->is_held = task->bound == JZX__FREE;
-        if (async->is_held)
-            task->bound = JZX__BOUND_WORKER; /* P5 */
+        async->is_pinned = true;
+        jzx__actor_pin(jzx__actor_of(task)); /* P5 */
     }
     return jzx__waiter_arm(&async->waiter) == JZX__ARM_SUSPEND;
 }
@@ -47,9 +47,9 @@ static void disarm(struct jzx__async *async, struct jzx__task *task, enum jzx__c
     async->cause = jzx__waiter_end(&async->waiter);
     async->waits = false;
     async->armed = false;
-    if (async->is_held)
-        task->bound = JZX__FREE;
-    async->is_held = false;
+    if (async->is_pinned)
+        jzx__actor_unpin(jzx__actor_of(task));
+    async->is_pinned = false;
 }
 
 /* For dumps, of any thread: they look at the id afterwards. */

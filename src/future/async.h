@@ -31,7 +31,7 @@ struct jzx__async {
     uint32_t cause;       /* why the last one ended; 0: it was read */
     bool waits;           /* from begin to end of the waiter */
     bool armed;
-    bool is_held; /* P5: its actor is free to move, but for that */
+    bool is_pinned; /* P5 */
     bool again;
     bool is_done; /* it has returned */
     bool is_detached;

@@ -142,6 +142,12 @@ int jzx__reactor_change(struct jzx__reactor *reactor, struct jzx__registration *
     return reactor->poller.ops->change(&reactor->poller, &registration->entry);
 }
 
+int jzx__reactor_attach(struct jzx__reactor *reactor, struct jzx__registration *registration) {
+    int err = reactor->poller.ops->add(&reactor->poller, &registration->entry);
+    registration->is_attached = err == 0;
+    return err;
+}
+
 /* An error says that the descriptor was closed before: the system has forgotten it then. */
 void jzx__reactor_detach(struct jzx__reactor *reactor, struct jzx__registration *registration) {
     if (registration->is_attached)

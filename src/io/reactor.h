@@ -15,8 +15,9 @@
  *   reactor/E3  with JZX__POLL_EDGE `ready` is sticky: bits are set by events, and cleared by the
  *               user alone, when a call came back with EAGAIN (jzx__registration_block). So nothing
  *               is asked of the system to learn that something is ready still.
- *   reactor/E4  change and detach only speak to the system. They may be called on any thread, if
- *               the user of the registration sees to it that nobody else uses it meanwhile.
+ *   reactor/E4  change, attach and detach only speak to the system. They may be called on any
+ *               thread, if the user of the registration sees to it that nobody else uses it
+ *               meanwhile.
  *
  * How a stream would use it: add once, EDGE, for READ, WRITE and READ_END. To read: if READ is not
  * set in `ready`, wait; else read(2) until it is short or EAGAIN, then block(READ). The callback
@@ -101,6 +102,10 @@ int jzx__reactor_add(struct jzx__reactor *reactor, struct jzx__registration *reg
  * negative errno. */
 int jzx__reactor_change(struct jzx__reactor *reactor, struct jzx__registration *registration,
                         uint32_t interest);
+
+/* Tells the system again of one that it has forgotten, with the interest that it has (E4). 0 or the
+ * negative errno. */
+int jzx__reactor_attach(struct jzx__reactor *reactor, struct jzx__registration *registration);
 
 /* The system forgets it: before its descriptor is closed, or it would report a copy of it for ever.
  * It stays registered here (E4). */

@@ -51,6 +51,7 @@ void jzx__config_fill(jzx_config *config) {
         config->on_wait = JZX_ON_WAIT_REFUSE;
     if (config->on_stall == JZX_ON_STALL_DEFAULT)
         config->on_stall = JZX_ON_STALL_GO_ON;
+    default_to(&config->max_io_watchers, JZX_DEFAULT_MAX_IO_WATCHERS);
 }
 
 /* What depends on the machine, and is not written into a user's configuration. */
@@ -116,6 +117,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "on_wait";
     if ((unsigned)config->on_stall > JZX_ON_STALL_FAIL)
         return "on_stall";
+    if (config->max_io_watchers == JZX_NONE)
+        return "max_io_watchers";
     return NULL;
 }
 

@@ -14,6 +14,7 @@
 #include "actor/turn.h"
 #include "base/alloc.h"
 #include "base/sized.h"
+#include "io/io.h"
 #include "loop/config.h"
 #include "loop/stop.h"
 #include "op/op.h"
@@ -105,6 +106,8 @@ static const struct jzx__task_ops actor_ops = {
     .run_timers = jzx__timers_run,
     .next_due = jzx__timers_next,
     .take_back = jzx__actor_take_back,
+    .wait = jzx__io_wait,
+    .poll = jzx__io_poll,
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
@@ -390,7 +393,7 @@ int jzx_loop_fd(jzx_loop *loop) {
     struct jzx__drive drive;
     if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
-    int fd = jzx__parker_open_fd(&drive.me->parker);
+    int fd = jzx__io_fd(drive.me);
     if (fd >= 0 && !drive.nested && !loop->ended)
         jzx__worker_settle_fd(drive.me);
     jzx__loop_leave(loop, &drive);

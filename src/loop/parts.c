@@ -19,6 +19,8 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_DOWN] = &jzx__lane_down,
     [JZX__LANE_GROUP] = &jzx__lane_group,
     [JZX__LANE_OP] = &jzx__lane_op,
+    [JZX__LANE_IO] = &jzx__lane_io,
+    [JZX__LANE_IO_ASK] = &jzx__lane_io,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
@@ -34,6 +36,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_FUTURE] = &jzx__part_future,
     [JZX__PART_ASYNC] = &jzx__part_async,
     [JZX__PART_SCOPE] = &jzx__part_scope,
+    [JZX__PART_IO] = &jzx__part_io,
     [JZX__PART_BLOCKING] = &jzx__part_blocking,
 };
 

@@ -74,6 +74,7 @@ JZX_TEST(check_names_the_wrong_field_and_create_refuses_it, "X24", "C16", "C+fai
         {{.size = sizeof(jzx_config), .max_calls = JZX_NONE}, "max_calls"},
         {{.size = sizeof(jzx_config), .on_wait = (jzx_on_wait)4}, "on_wait"},
         {{.size = sizeof(jzx_config), .on_stall = (jzx_on_stall)3}, "on_stall"},
+        {{.size = sizeof(jzx_config), .max_io_watchers = JZX_NONE}, "max_io_watchers"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *field = "untouched";

@@ -66,6 +66,8 @@ const struct jzx__kind_ops jzx__kind_async = {0};
 const struct jzx__part_ops jzx__part_op = {0};
 const struct jzx__part_ops jzx__part_blocking = {0};
 const struct jzx__lane_ops jzx__lane_op = {0};
+const struct jzx__part_ops jzx__part_io = {0};
+const struct jzx__lane_ops jzx__lane_io = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
 
 bool jzx__waits_open(struct jzx_loop *loop, const jzx_config *config) {

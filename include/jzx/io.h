@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors of the system: readiness as messages. docs/io.md has the whole picture.
+ *
+ * A watch belongs to an actor, its owner, and ends with it. While an actor has a watch it stays on
+ * its worker, which sleeps where the descriptor wakes it. Pipes, sockets, terminals, eventfd,
+ * timerfd, inotify and whatever else poll(2) can wait for can be watched; regular files cannot. */
+#ifndef JZX_IO_H
+#define JZX_IO_H
+
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/id.h"
+#include "jzx/message.h"
+
+#include <stdint.h>
+
+/* What a descriptor is watched for, and what it is ready for. */
+#define JZX_IO_READ 1u
+#define JZX_IO_WRITE 2u
+#define JZX_IO_ERROR 4u /* an error waits to be fetched; comes in any case, as the next */
+#define JZX_IO_HANGUP                                                                              \
+    8u /* the other end has closed, or writes no more: with READ, what it wrote
+                          * before can still be read, and then read(2) returns 0 */
+#define JZX_IO_CLOSED                                                                              \
+    16u /* only in events, with ERROR: the descriptor was closed without
+                           * jzx_unwatch_fd, or the system cannot watch it any more. The watch has
+                           * ended; this is its last event */
+
+/* The tag of events, if the watch has none of its own. */
+#define JZX_TAG_IO 0xFFFF0001u
+
+/* The payload of an event. It belongs to the runtime: jzx_msg_take returns NULL for it. The sender
+ * is JZX_NOBODY. */
+typedef struct jzx_io_event {
+    int fd;
+    uint32_t ready; /* JZX_IO_* */
+} jzx_io_event;
+
+JZX_BEGIN_C
+
+/* Tells owner when fd is ready for one of interest (JZX_IO_READ, _WRITE, _ERROR, _HANGUP; not 0),
+ * by a message with that tag, or with JZX_TAG_IO if tag is 0, and a jzx_io_event.
+ *
+ * One event is outstanding per watch: between the moment an event is sent and the moment its
+ * handler returns (the next receive, in a fiber) no other is. Then the watch is armed again, and if
+ * the descriptor is still ready, or is again, the next event comes. So no readiness is lost,
+ * whether the handler reads everything or only a part, and no mailbox is flooded; but a handler
+ * that leaves things as they are gets one event after another: it reads, or changes its interest,
+ * or unwatches. No mailbox refuses an event, and events do not count against its bound.
+ *
+ * A second watch for the same fd takes the place of the first: the same owner gets the new interest
+ * and tag, and a pending event, which has the old tag, says no more than fits the new interest;
+ * another owner gets the descriptor, and what was pending for the first is dropped. The descriptor
+ * stays the caller's: the library neither reads nor closes it, nor changes its flags. Unwatch
+ * before you close: a descriptor that was closed under its watch is noticed when its worker next
+ * goes to sleep or polls (each time it looks at some of its watches), and gives one last event,
+ * JZX_IO_ERROR | JZX_IO_CLOSED.
+ *
+ * Any thread. What fails on another thread than the owner's after the call has returned (the
+ * descriptor was closed meanwhile, the system is out of memory) gives that last event as well.
+ * JZX_ERR_IO_REG_FAILED: fd is not open, is a regular file or a directory, which poll(2) calls
+ * ready at all times, or the system has no descriptors or memory for it. JZX_ERR_FULL: as many are
+ * watched as config.max_io_watchers allows. JZX_ERR_NO_SUCH_ACTOR (also if owner works off its
+ * queue and takes nothing more), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY, JZX_ERR_INVALID_ARG. After
+ * an error an earlier watch of fd is as it was, unless fd was closed. */
+JZX_API jzx_err jzx_watch_fd(jzx_loop *loop, int fd, jzx_actor_id owner, uint32_t interest,
+                             uint32_t tag);
+
+/* Ends a watch; an event that waits is dropped. (One that its owner is handling on another thread
+ * is not called back.) From the return on fd may be closed. Any thread.
+ * JZX_ERR_IO_NOT_WATCHED, JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_unwatch_fd(jzx_loop *loop, int fd);
+
+JZX_END_C
+
+#endif

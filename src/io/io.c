@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What a loop and its workers have of I/O: made with the loop, the reactors when they are needed.
+ */
+#include "io/io.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config) {
+    struct jzx__io *io = jzx__alloc(&loop->sched.allocator, sizeof *io);
+    if (io == NULL)
+        return false;
+    memset(io, 0, sizeof *io);
+    io->os = &jzx__os_system;
+    io->probe = (struct jzx__poller){.ops = &jzx__poller_epoll, .fd = -1};
+    io->watches_max = config->max_io_watchers;
+    jzx__lock_init(&io->lock);
+    loop->parts[JZX__PART_IO] = io;
+    return true;
+}
+
+static void close_worker(struct jzx_loop *loop, struct jzx__worker *worker) {
+    struct jzx__reactor *reactor = jzx__reactor_of(worker);
+    if (reactor == NULL)
+        return;
+    jzx__reactor_deinit(reactor);
+    jzx__free(&loop->sched.allocator, reactor, sizeof *reactor);
+    jzx__actor_worker_of(worker)->parts[JZX__PART_IO] = NULL;
+}
+
+void jzx__io_close(struct jzx_loop *loop) {
+    struct jzx__io *io = jzx__io_of(loop);
+    JZX_ASSERT(io->watch_count == 0); /* they ended with their owners */
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
+        close_worker(loop, loop->sched.workers[i]);
+    if (io->probe.fd >= 0)
+        io->probe.ops->close(&io->probe);
+    if (io->by_fd != NULL)
+        jzx__free(&loop->sched.allocator, io->by_fd, io->fd_cap * sizeof *io->by_fd);
+    jzx__lock_deinit(&io->lock);
+    jzx__free(&loop->sched.allocator, io, sizeof *io);
+    loop->parts[JZX__PART_IO] = NULL;
+}
+
+struct jzx__reactor *jzx__reactor_ensure(struct jzx__worker *me) {
+    struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__reactor *reactor = jzx__reactor_of(me);
+    if (reactor != NULL)
+        return reactor;
+    reactor = jzx__alloc(&loop->sched.allocator, sizeof *reactor);
+    if (reactor == NULL)
+        return NULL;
+    jzx__reactor_init(reactor, me, &jzx__poller_epoll, jzx__io_of(loop)->os,
+                      &loop->sched.allocator);
+    jzx__actor_worker_of(me)->parts[JZX__PART_IO] = reactor;
+    return reactor;
+}
+
+int jzx__io_fd(struct jzx__worker *me) {
+    struct jzx__reactor *reactor = jzx__reactor_ensure(me);
+    if (reactor == NULL)
+        return -ENOMEM;
+    int err = jzx__reactor_open(reactor);
+    return err < 0 ? err : reactor->poller.fd;
+}
+
+void jzx__io_wait(struct jzx__worker *me, uint64_t timeout_ns) {
+    jzx__reactor_wait(jzx__reactor_of(me), timeout_ns);
+}
+
+bool jzx__io_poll(struct jzx__worker *me) {
+    return jzx__reactor_poll(jzx__reactor_of(me));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What a loop and its workers have of I/O. */
+#ifndef JZX_IO_IO_H
+#define JZX_IO_IO_H
+
+#include "actor/loop.h"
+#include "actor/part.h"
+#include "base/lock.h"
+#include "io/reactor.h"
+
+struct jzx__fd_watch;
+
+/* Of a loop. */
+struct jzx__io {
+    const struct jzx__os *os;     /* a test may put its own here before anything is registered */
+    struct jzx__lock lock;        /* of what follows, and of the watches: see watch_fd.h */
+    struct jzx__poller probe;     /* never waited at: tells whether a descriptor can be watched */
+    struct jzx__fd_watch **by_fd; /* NULL: not watched */
+    uint32_t fd_cap;              /* places there */
+    uint32_t watch_count;
+    uint32_t watches_max;
+};
+
+static inline struct jzx__io *jzx__io_of(const struct jzx_loop *loop) {
+    return loop->parts[JZX__PART_IO];
+}
+
+/* The worker's, or NULL: it has none yet. */
+static inline struct jzx__reactor *jzx__reactor_of(struct jzx__worker *worker) {
+    return jzx__actor_worker_of(worker)->parts[JZX__PART_IO];
+}
+
+/* The worker's, made if need be; NULL without memory. Its thread. */
+struct jzx__reactor *jzx__reactor_ensure(struct jzx__worker *me);
+
+/* The descriptor that a host polls, opened if need be; negative if it cannot be had. */
+int jzx__io_fd(struct jzx__worker *me);
+
+bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config);
+void jzx__io_close(struct jzx_loop *loop);
+
+/* ---- for the scheduler: wait and poll of its jzx__task_ops ---- */
+
+void jzx__io_wait(struct jzx__worker *me, uint64_t timeout_ns);
+bool jzx__io_poll(struct jzx__worker *me);
+
+#endif
