@@ -36,6 +36,12 @@ typedef struct jzx_io_event {
     uint32_t ready; /* JZX_IO_* */
 } jzx_io_event;
 
+/* The payload of a signal's message, which belongs to the runtime as well. */
+typedef struct jzx_signal_event {
+    int signo;
+    uint32_t count; /* how often it came since the last message: at least 1 */
+} jzx_signal_event;
+
 JZX_BEGIN_C
 
 /* Tells owner when fd is ready for one of interest (JZX_IO_READ, _WRITE, _ERROR, _HANGUP; not 0),
@@ -70,6 +76,28 @@ JZX_API jzx_err jzx_watch_fd(jzx_loop *loop, int fd, jzx_actor_id owner, uint32_
  * is not called back.) From the return on fd may be closed. Any thread.
  * JZX_ERR_IO_NOT_WATCHED, JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_unwatch_fd(jzx_loop *loop, int fd);
+
+/* Tells the calling actor of each signal of that number that comes to the process, by a message
+ * with that tag (not 0) and a jzx_signal_event; again: with another tag. It ends with the actor.
+ * Signals that come while a message is outstanding are counted, and the next message, after its
+ * handler has returned, has the count.
+ *
+ * The signal must be blocked in every thread of the program, or the system acts on it as if nobody
+ * had asked: block it with pthread_sigmask in main, before the first thread and before
+ * jzx_loop_run, whose threads inherit that. It may go to any number of actors in any number of
+ * loops: whichever loop fetches it tells all. (Signals that are directed at one thread, as by
+ * pthread_kill, reach nobody here unless that thread polls.) What no actor is told of any more
+ * stays blocked and pending. Programs that are started inherit the mask: unblock it there.
+ *
+ * Only in the actor's own turn. JZX_ERR_INVALID_ARG: another context, tag 0 or reserved, a signal
+ * that cannot be blocked (SIGKILL, SIGSTOP) or means a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+ * SIGTRAP, SIGABRT), config.stall_signal, or a signal that is not blocked in the calling thread.
+ * JZX_ERR_IO_REG_FAILED, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_signal_to(jzx_context *ctx, int signo, uint32_t tag);
+
+/* The calling actor is told of that signal no more; a message that waits is dropped. Only in its
+ * own turn. JZX_ERR_IO_NOT_WATCHED, JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_signal_end(jzx_context *ctx, int signo);
 
 JZX_END_C
 

@@ -108,8 +108,8 @@ static void take_out(struct jzx__io *io, struct jzx__fd_watch *watch) {
 
 static const struct jzx__registration_ops registration_ops;
 
-static struct jzx__fd_watch *create(struct jzx_loop *loop, struct jzx__worker *me, int fd,
-                                    jzx_actor_id owner) {
+struct jzx__fd_watch *jzx__fd_watch_create(struct jzx_loop *loop, struct jzx__worker *me, int fd,
+                                           jzx_actor_id owner) {
     struct jzx__fd_watch *watch = jzx__sched_alloc(&loop->sched, me, JZX__FD_WATCH_CLASS);
     if (watch == NULL)
         return NULL;
@@ -127,7 +127,10 @@ static struct jzx__fd_watch *create(struct jzx_loop *loop, struct jzx__worker *m
     return watch;
 }
 
-static void destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__fd_watch *watch) {
+void jzx__fd_watch_destroy(struct jzx_loop *loop, struct jzx__worker *me,
+                           struct jzx__fd_watch *watch) {
+    if (watch->kind != NULL)
+        watch->kind->close(watch);
     jzx__cold_destroy(loop, me, watch->spare);
     jzx__sched_free(&loop->sched, me, JZX__FD_WATCH_CLASS, watch);
 }
@@ -136,7 +139,7 @@ static void destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__f
 static void destroy_if_unused(struct jzx_loop *loop, struct jzx__worker *me,
                               struct jzx__fd_watch *watch) {
     if ((watch->flags & (JZX__FD_LISTED | JZX__FD_OUT | JZX__FD_ASKING)) == 0)
-        destroy(loop, me, watch);
+        jzx__fd_watch_destroy(loop, me, watch);
 }
 
 /* ---- at the owner's worker, under the lock ---- */
@@ -151,6 +154,8 @@ static void list(struct jzx__actor *owner, struct jzx__fd_watch *watch) {
 
 /* Puts one away that is DEAD or LOST. It may be gone after this. */
 static void unlist(struct jzx__worker *me, struct jzx__actor *owner, struct jzx__fd_watch *watch) {
+    if (watch->home != NULL && watch->kind != NULL)
+        watch->kind->detach(watch->home, watch);
     if (watch->home != NULL)
         jzx__reactor_remove(watch->home, &watch->registration);
     watch->home = NULL;
@@ -172,6 +177,10 @@ static int attach(struct jzx__worker *me, struct jzx__fd_watch *watch) {
     watch->flags &= (uint8_t)~JZX__FD_RENEWED;
     if (err < 0)
         return err;
+    if (watch->kind != NULL && (err = watch->kind->attach(reactor, watch)) < 0) {
+        jzx__reactor_remove(reactor, &watch->registration);
+        return err;
+    }
     watch->home = reactor;
     me->poll_due = true; /* it may be ready */
     return 0;
@@ -210,7 +219,7 @@ static void make_dead(struct jzx__io *io, struct jzx__fd_watch *watch) {
 }
 
 /* X3. What is left of it goes away at its owner: here, or where the ask comes to; else with it. */
-static void end_watch(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__fd_watch *watch) {
+void jzx__fd_watch_end(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__fd_watch *watch) {
     struct jzx__actor *owner = jzx__table_lookup(&loop->table, watch->owner);
     make_dead(jzx__io_of(loop), watch);
     if (may_act_for(me, owner))
@@ -256,7 +265,8 @@ static void prepare_event(struct jzx__fd_watch *watch, uint32_t ready) {
     watch->ready = (uint8_t)ready;
     watch->flags |= JZX__FD_OUT;
     event_of(watch)->tag = watch->tag;
-    write_event(watch);
+    if (watch->kind == NULL)
+        write_event(watch);
 }
 
 /* Sends the event, outside the lock; it is OUT. An owner that takes nothing in any more will hear
@@ -270,7 +280,7 @@ static void send_event(struct jzx__worker *me, struct jzx__actor *owner,
     jzx__lock_acquire(&io->lock);
     watch->flags &= (uint8_t)~JZX__FD_OUT;
     if ((watch->flags & JZX__FD_DEAD) == 0)
-        end_watch(loop, me, watch);
+        jzx__fd_watch_end(loop, me, watch);
     else
         unlist(me, owner, watch);
     jzx__lock_release(&io->lock);
@@ -303,6 +313,7 @@ static void check(struct jzx__worker *me, struct jzx__registration *registration
 }
 
 static const struct jzx__registration_ops registration_ops = {.ready = on_ready, .check = check};
+static const struct jzx__registration_ops own_registration_ops = {.ready = on_ready};
 
 /* ---- nodes in a mailbox ---- */
 
@@ -355,6 +366,8 @@ static enum jzx__look begin_ask(struct jzx__worker *me, const struct jzx__spot *
 static bool may_be_handled(struct jzx__io *io, struct jzx__fd_watch *watch) {
     if ((watch->flags & JZX__FD_DEAD) != 0 || told_of(watch) == 0)
         return false;
+    if (watch->kind != NULL)
+        return watch->kind->write(watch);
     if (watch->flags & JZX__FD_LOST)
         take_out(io, watch);
     write_event(watch); /* the interest may be another by now */
@@ -535,12 +548,23 @@ static int probe(struct jzx__io *io, int fd) {
 /* On any other thread. */
 static jzx_err watch_there(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__actor *owner,
                            struct jzx__fd_watch *watch) {
-    int err = probe(jzx__io_of(loop), fd_of(watch));
+    int err = watch->kind == NULL ? probe(jzx__io_of(loop), fd_of(watch)) : 0;
     if (err < 0)
         return err_of(err);
     if (!jzx__spare_prepare(loop, me, owner, JZX__PART_IO, &watch->spare))
         return JZX_ERR_NO_MEMORY;
     return ask(loop, me, watch) ? JZX_OK : jzx__mailbox_gone(loop);
+}
+
+jzx_err jzx__fd_watch_start(struct jzx_loop *loop, struct jzx__worker *me,
+                            struct jzx__fd_watch *watch) {
+    struct jzx__actor *owner = jzx__table_lookup(&loop->table, watch->owner);
+    watch->interest = JZX_IO_READ;
+    watch->registration.ops = &own_registration_ops;
+    if (owner == NULL)
+        return jzx__mailbox_gone(loop);
+    return may_act_for(me, owner) ? watch_here(me, owner, watch, NULL)
+                                  : watch_there(loop, me, owner, watch);
 }
 
 /* Under the lock. old, or NULL, is another owner's, or was lost. */
@@ -553,19 +577,19 @@ static jzx_err make(struct jzx_loop *loop, struct jzx__worker *me, const struct 
     if (old == NULL && io->watch_count >= io->watches_max)
         return JZX_ERR_FULL;
     struct jzx__fd_watch *watch =
-        reserve(loop, io, wish->fd) ? create(loop, me, wish->fd, wish->owner) : NULL;
+        reserve(loop, io, wish->fd) ? jzx__fd_watch_create(loop, me, wish->fd, wish->owner) : NULL;
     if (watch == NULL)
         return JZX_ERR_NO_MEMORY;
     fill(watch, wish);
     jzx_err err = may_act_for(me, owner) ? watch_here(me, owner, watch, old)
                                          : watch_there(loop, me, owner, watch);
     if (err != JZX_OK) {
-        destroy(loop, me, watch);
+        jzx__fd_watch_destroy(loop, me, watch);
         return err;
     }
     put(io, watch);
     if (old != NULL)
-        end_watch(loop, me, old);
+        jzx__fd_watch_end(loop, me, old);
     return JZX_OK;
 }
 
@@ -603,7 +627,7 @@ jzx_err jzx_unwatch_fd(jzx_loop *loop, int fd) {
     jzx__lock_acquire(&io->lock);
     struct jzx__fd_watch *watch = find(io, fd);
     if (watch != NULL)
-        end_watch(loop, me, watch);
+        jzx__fd_watch_end(loop, me, watch);
     jzx__lock_release(&io->lock);
     jzx__visit_end(&visit);
     return watch == NULL ? JZX_ERR_IO_NOT_WATCHED : JZX_OK;

@@ -38,6 +38,18 @@
 #define JZX__FD_LOST 0x10u    /* X4 */
 #define JZX__FD_RENEWED 0x20u /* watched again while OUT: the number may be another file by now */
 
+/* What a watch does besides, that the library makes for itself. It is not in the table. All under
+ * the lock. */
+struct jzx__fd_kind {
+    /* It was registered at its owner's worker; 0 or the negative errno. And before it is not. */
+    int (*attach)(struct jzx__reactor *reactor, struct jzx__fd_watch *watch);
+    void (*detach)(struct jzx__reactor *reactor, struct jzx__fd_watch *watch);
+    /* Writes the payload of the event, which is about to be handled. False: there is nothing. */
+    bool (*write)(struct jzx__fd_watch *watch);
+    /* The record is about to be freed. */
+    void (*close)(struct jzx__fd_watch *watch);
+};
+
 struct jzx__fd_watch {
     _Alignas(JZX_CACHE_LINE) char block[JZX_CACHE_LINE]; /* the event */
     _Alignas(JZX_CACHE_LINE) struct jzx__node ask;
@@ -47,10 +59,11 @@ struct jzx__fd_watch {
                                 */
     jzx_actor_id owner;        /* never changes */
     uint32_t tag;
-    uint8_t flags;           /* JZX__FD_* */
-    uint8_t interest;        /* JZX_IO_* */
-    uint8_t ready;           /* what the event is about: JZX__READY_* */
-    struct jzx__cold *spare; /* of one that is asking to be listed (part.h) */
+    uint8_t flags;                   /* JZX__FD_* */
+    uint8_t interest;                /* JZX_IO_* */
+    uint8_t ready;                   /* what the event is about: JZX__READY_* */
+    struct jzx__cold *spare;         /* of one that is asking to be listed (part.h) */
+    const struct jzx__fd_kind *kind; /* never changes; NULL: a descriptor of the program */
 };
 
 #define JZX__FD_WATCH_CLASS 2u
@@ -63,5 +76,23 @@ struct jzx__actor_io {
 };
 
 _Static_assert(sizeof(struct jzx__actor_io) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
+
+/* ---- for watches that the library makes for itself ---- */
+
+/* In a block of JZX__FD_WATCH_CLASS, of which it is the beginning; NULL without memory. */
+struct jzx__fd_watch *jzx__fd_watch_create(struct jzx_loop *loop, struct jzx__worker *me, int fd,
+                                           jzx_actor_id owner);
+
+/* Has it registered for READ; it has its kind and its tag. On an error nothing has happened, and it
+ * is the caller's still. Under the lock, as the next. */
+jzx_err jzx__fd_watch_start(struct jzx_loop *loop, struct jzx__worker *me,
+                            struct jzx__fd_watch *watch);
+
+/* Ends it; it may be gone after this. */
+void jzx__fd_watch_end(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__fd_watch *watch);
+
+/* One that was not started. */
+void jzx__fd_watch_destroy(struct jzx_loop *loop, struct jzx__worker *me,
+                           struct jzx__fd_watch *watch);
 
 #endif
