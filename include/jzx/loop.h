@@ -45,16 +45,16 @@ JZX_API jzx_err jzx_loop_run(jzx_loop *loop);
  * config.workers = 1, else JZX_ERR_INVALID_ARG; errors otherwise as run. */
 JZX_API jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns);
 
-/* A descriptor for poll(2) that is readable when step has work, timers aside: poll no longer than
- * until jzx_loop_next_deadline. Never again once the loop was stopped and step has ended
- * everything. It belongs to the loop: do not read or close it.
- * Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG also for a loop with
- * several workers). */
+/* A descriptor for poll(2) that is readable when step has work, a watched descriptor that is ready
+ * (jzx/io.h) among it, timers aside: poll no longer than until jzx_loop_next_deadline. Never again
+ * once the loop was stopped and step has ended everything. It belongs to the loop: do not read or
+ * close it. Negative on failure: a jzx_err (JZX_ERR_IO_REG_FAILED, JZX_ERR_INVALID_ARG also for a
+ * loop with several workers). */
 JZX_API int jzx_loop_fd(jzx_loop *loop);
 
 /* When step must be called at the latest: 0 if it has work now, JZX_NEVER if only a message from
- * another thread (see jzx_loop_fd) can bring some; else no later than the next timer is due. Only
- * on the thread that drives the loop, and of use only where step is: with one worker. */
+ * another thread or I/O (see jzx_loop_fd) can bring some; else no later than the next timer is due.
+ * Only on the thread that drives the loop, and of use only where step is: with one worker. */
 JZX_API uint64_t jzx_loop_next_deadline(const jzx_loop *loop);
 
 /* True while run or step has something to do or to wait for: an actor lives that is no daemon,
