@@ -5,6 +5,7 @@
 #include "actor/control.h"
 #include "actor/mailbox.h"
 #include "actor/send.h"
+#include "actor/waitless.h"
 
 /* ---- the line as a source ---- */
 
@@ -193,7 +194,7 @@ jzx_err jzx_send_wait(jzx_loop *loop, jzx_actor_id to, const void *data, size_t 
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
     if (jzx__seat_exists(jzx__seat_of_thread))
-        return JZX_ERR_WOULD_SUSPEND;
+        return jzx__waitless_refuse(loop, "jzx_send_wait");
     struct jzx__room_wait wait = {.loop = loop, .to = to};
     jzx_err err = jzx__room_send(&wait, JZX_NOBODY, data, len, tag);
     if (err != JZX_ERR_MAILBOX_FULL)

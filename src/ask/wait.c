@@ -4,6 +4,7 @@
 
 #include "actor/message.h"
 #include "actor/spawn.h"
+#include "actor/waitless.h"
 #include "base/alloc.h"
 #include "sched/waiter.h"
 
@@ -250,7 +251,7 @@ jzx_err jzx_call_wait(jzx_loop *loop, jzx_actor_id to, const void *data, size_t 
         tag >= JZX_TAG_RESERVED)
         return JZX_ERR_INVALID_ARG;
     if (!may_block())
-        return JZX_ERR_WOULD_SUSPEND;
+        return jzx__waitless_refuse(loop, "jzx_call_wait");
     if (!jzx__table_is_alive(&loop->table, to))
         return explain(loop, JZX_ERR_NO_SUCH_ACTOR);
     begin(loop, &call, "answer", to);
@@ -277,7 +278,7 @@ jzx_err jzx_spawn_wait(jzx_loop *loop, const jzx_spawn_opts *opts, uint64_t dead
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
     if (!may_block())
-        return JZX_ERR_WOULD_SUSPEND;
+        return jzx__waitless_refuse(loop, "jzx_spawn_wait");
     begin(loop, &call, "start", 0);
     struct jzx__started started = {.tell = tell_started, .ticket = call.ticket};
     struct jzx__bonds bonds = {.started_note = jzx__started_note(loop, &started)};

@@ -124,7 +124,7 @@ static jzx_err await_room(struct jzx__fiber *fiber, struct jzx__room_wait *wait,
 jzx_err jzx_send_until(jzx_context *ctx, jzx_actor_id to, const void *data, size_t len,
                        uint32_t tag, uint64_t deadline_ns) {
     jzx_err err;
-    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, &err);
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, "jzx_send_until", &err);
     if (fiber == NULL)
         return err;
     struct jzx__room_wait wait = {.loop = ctx->loop, .me = worker_of(fiber), .to = to};
