@@ -52,6 +52,10 @@ static jzx_err do_join(jzx_context *ctx) {
     return jzx_join(ctx, bystander, JZX_NEVER, NULL);
 }
 
+static jzx_err do_send_until(jzx_context *ctx) {
+    return jzx_send_until(ctx, bystander, NULL, 0, 1, JZX_NEVER);
+}
+
 static jzx_future *settled; /* a call that waits for it is refused all the same */
 
 static jzx_err do_await(jzx_context *ctx) {
@@ -94,6 +98,7 @@ static const struct {
     {"jzx_yield", jzx_yield, false},
     {"jzx_call", do_call, false},
     {"jzx_join", do_join, false},
+    {"jzx_send_until", do_send_until, false},
     {"jzx_await", do_await, false},
     {"jzx_future_wait", do_future_wait, true},
     {"jzx_send_until", do_send_until, false},
