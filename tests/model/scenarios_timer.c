@@ -12,6 +12,7 @@
 
 #include "actor/exit.h"
 #include "actor/kind.h"
+#include "actor/waitless.h"
 #include "ask/wait.h"
 
 /* A small wheel: it is set up anew for each execution. No timer here is further away. */
@@ -69,6 +70,12 @@ const struct jzx__lane_ops jzx__lane_op = {0};
 const struct jzx__part_ops jzx__part_io = {0};
 const struct jzx__lane_ops jzx__lane_io = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
+
+jzx_err jzx__waitless_refuse(struct jzx_loop *loop, const char *call) {
+    (void)loop;
+    (void)call;
+    return JZX_ERR_WOULD_SUSPEND;
+}
 
 bool jzx__waits_open(struct jzx_loop *loop, const jzx_config *config) {
     (void)loop;
