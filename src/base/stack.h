@@ -3,11 +3,12 @@
  *
  * A **slab** is one mapping with a page of records and up to 112 stacks of one size class, each
  * with a guard page below it. Sizes are powers of two from 16 KiB to 64 MiB. A stack is address
- * space at first: only pages that were touched are memory, so a million stacks of 64 KiB of which each uses
- * a page are 4 GB. Three levels, as in base/slab.h: a **pool** belongs to one worker and gives the
- * stack that it got last, which is still in the cache. Batches go to the **stacks** of the loop and
- * come back from there, under one lock; so a stack that is taken on one worker and given on another
- * finds its way back. There, stacks above a limit give their pages back to the system.
+ * space at first: only pages that were touched are memory, so a million stacks of 64 KiB of which
+ * each uses a page are 4 GB. Three levels, as in base/slab.h: a **pool** belongs to one worker and
+ * gives the stack that it got last, which is still in the cache. Batches go to the **stacks** of
+ * the loop and come back from there, under one lock; so a stack that is taken on one worker and
+ * given on another finds its way back. There, stacks above a limit give their pages back to the
+ * system.
  *
  * T1  A stack is in exactly one place: in use, in a pool, with the loop, or uncarved.
  * T2  Slabs are mapped and never unmapped before jzx__stacks_deinit, and their bounds never change:

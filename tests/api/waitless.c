@@ -67,10 +67,6 @@ static jzx_err do_future_wait(jzx_context *ctx) {
     return jzx_future_wait(settled, JZX_NEVER, NULL);
 }
 
-static jzx_err do_send_until(jzx_context *ctx) {
-    return jzx_send_until(ctx, bystander, NULL, 0, 1, JZX_NEVER);
-}
-
 static jzx_err do_send_wait(jzx_context *ctx) {
     return jzx_send_wait(ctx->loop, bystander, NULL, 0, 1, JZX_NEVER);
 }
