@@ -86,7 +86,9 @@ bool jzx__actor_ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_
     enum jzx__push_result result = jzx__task_nudge(&actor->task);
     if (result == JZX__PUSH_OK_INJECT)
         jzx__task_inject(&actor->task, me);
-    return result != JZX__PUSH_CLOSED || JZX__MUTANT(room_asks_who_has_closed); /* room/F3 */
+    bool is_closed = (jzx__task_inbox(&actor->task) & JZX__INBOX_CLOSED) != 0; /* it may drain */
+    return (result != JZX__PUSH_CLOSED && !is_closed) ||
+           JZX__MUTANT(room_asks_who_has_closed); /* room/F3 */
 }
 
 static jzx_err request(jzx_loop *loop, jzx_actor_id id, uint32_t want) {

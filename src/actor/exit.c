@@ -35,6 +35,13 @@ static inline void note_line(struct jzx__actor *actor) {
         actor->task.care |= jzx__line_care(state);
 }
 
+/* A kind may wait while it drains, and is still to hear of requests. */
+static struct jzx__node *close_mailbox(struct jzx__actor *actor) {
+    bool entry_left; /* an entry under way finds the actor alive or its slot waiting: both fine */
+    return actor->task.care & JZX__CARE_KIND ? jzx__task_close_to_nodes(&actor->task)
+                                             : jzx__task_close(&actor->task, &entry_left);
+}
+
 void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t want) {
     JZX_ASSERT_OWNER(me);
     if (want & JZX__WANT_FINISH)
@@ -43,11 +50,10 @@ void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t
         return;
     actor->task.status = JZX_ACTOR_STOPPING;
     actor->task.care |= JZX__CARE_DRAIN;
-    bool entry_left; /* an entry under way finds the actor alive or its slot waiting: both fine */
     bool is_locked = (actor->task.care & JZX__CARE_DROP_OLDEST) != 0; /* cut/C1 */
     if (is_locked)
         jzx__task_lock(&actor->task);
-    struct jzx__node *nodes = jzx__task_close(&actor->task, &entry_left);
+    struct jzx__node *nodes = close_mailbox(actor);
     if (is_locked)
         jzx__task_unlock(&actor->task, 0);
     jzx__mailbox_file(me, actor, nodes);

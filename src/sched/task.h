@@ -8,7 +8,8 @@
  *   TOKEN   somebody is bound to make the task ready: one entry in its owner's inject queue, or
  *           the owner itself (`holds`). The push that sets it links the entry; other pushes need
  *           not.
- *   CLOSED  no more nodes: the task is ending, has ended, or its slot is free.
+ *   CLOSED  no more nodes: the task is ending, has ended, or its slot is free. With a count of 1
+ *           (JZX__INBOX_DRAINS) it is alive, and may be idle: nudges still reach it.
  *   NUDGED  the state word has changed: look at it once more before going idle.
  *
  * Ownership moves only under the token, so an entry is never forwarded and no owner word is read
@@ -174,6 +175,7 @@ static inline uint32_t jzx__state_generation(uint64_t state) {
 #define JZX__INBOX_COUNT_SHIFT 3
 #define JZX__INBOX_COUNT_MAX ((uint64_t)0x7FFFF)
 #define JZX__INBOX_LIST_SHIFT 22
+#define JZX__INBOX_DRAINS (JZX__INBOX_CLOSED | (uint64_t)1 << JZX__INBOX_COUNT_SHIFT)
 #define JZX__NODE_ALIGN_SHIFT 6
 
 static inline struct jzx__node *jzx__inbox_list(uint64_t word) {
@@ -181,7 +183,9 @@ static inline struct jzx__node *jzx__inbox_list(uint64_t word) {
 }
 
 static inline uint32_t jzx__inbox_count(uint64_t word) {
-    return (uint32_t)((word >> JZX__INBOX_COUNT_SHIFT) & JZX__INBOX_COUNT_MAX);
+    return word & JZX__INBOX_CLOSED
+               ? 0
+               : (uint32_t)((word >> JZX__INBOX_COUNT_SHIFT) & JZX__INBOX_COUNT_MAX);
 }
 
 static inline uint64_t jzx__inbox_make(struct jzx__node *list, uint32_t count, uint64_t bits) {
@@ -233,9 +237,9 @@ static inline enum jzx__push_result jzx__task_push(struct jzx__task *task, struc
     uint64_t word = jzx__atomic_load_relaxed(&task->inbox);
     uint64_t wanted;
     do {
-        uint32_t count = jzx__inbox_count(word);
         if (word & JZX__INBOX_CLOSED)
             return JZX__PUSH_CLOSED;
+        uint32_t count = jzx__inbox_count(word);
         if (node->weight != 0 && count >= limit)
             return JZX__PUSH_FULL;
         node->next = jzx__inbox_list(word);
@@ -254,7 +258,7 @@ static inline enum jzx__push_result jzx__task_nudge(struct jzx__task *task) {
     /* relaxed: a first guess, confirmed by the exchange below */
     uint64_t word = jzx__atomic_load_relaxed(&task->inbox);
     do {
-        if (word & JZX__INBOX_CLOSED)
+        if ((word & JZX__INBOX_DRAINS) == JZX__INBOX_CLOSED)
             return JZX__PUSH_CLOSED;
         /* pairs with take and go_idle as a push does; publishes the control bits set before it */
     } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, word | bits));
@@ -288,7 +292,7 @@ static inline bool jzx__task_go_idle(struct jzx__task *task, uint64_t word) {
     jzx__touch(task);
     bool nudged = (word & JZX__INBOX_NUDGED) != 0;
     uint64_t left = nudged        ? word & ~JZX__INBOX_NUDGED /* the token stays where it is */
-                    : task->holds ? word & JZX__INBOX_CLOSED  /* it may wait though it drains */
+                    : task->holds ? word & JZX__INBOX_DRAINS  /* it may wait though it drains */
                                   : word;
     uint64_t seen = word;
     /* release: pairs with the next push, which reads the owner word. acquire: pairs with push and
@@ -319,6 +323,21 @@ static inline struct jzx__node *jzx__task_close(struct jzx__task *task, bool *en
     } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, left));
     task->holds = false;
     *entry_left = (left & JZX__INBOX_TOKEN) != 0;
+    return jzx__inbox_oldest_first(word);
+}
+
+/* The same for a task that works off what it has and may still wait meanwhile. */
+static inline struct jzx__node *jzx__task_close_to_nodes(struct jzx__task *task) {
+    jzx__touch(task);
+    uint64_t word = jzx__task_inbox(task);
+    uint64_t left;
+    do {
+        left = JZX__INBOX_DRAINS;
+        if (!task->holds)
+            left |= word & (JZX__INBOX_TOKEN | JZX__INBOX_NUDGED);
+        /* acquire: pairs with push, the nodes are visible. release: pairs with nudge, as a take */
+    } while (!jzx__atomic_cas_acq_rel(&task->inbox, &word, left));
+    task->holds = false;
     return jzx__inbox_oldest_first(word);
 }
 

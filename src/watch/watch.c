@@ -61,9 +61,7 @@ static uint32_t tag_of(enum jzx__watch_kind kind) {
 struct jzx__watch *jzx__watch_create(struct jzx_loop *loop, struct jzx__worker *me,
                                      enum jzx__watch_kind kind, jzx_actor_id holder,
                                      jzx_actor_id target) {
-    struct jzx__watch *watch = JZX_LIKELY(me != NULL)
-                                   ? jzx__slab_alloc(&me->slab, JZX__WATCH_CLASS)
-                                   : jzx__sched_alloc(&loop->sched, NULL, JZX__WATCH_CLASS);
+    struct jzx__watch *watch = jzx__sched_alloc(&loop->sched, me, JZX__WATCH_CLASS);
     if (watch == NULL)
         return NULL;
     struct jzx__message *message = jzx__watch_message(watch);
@@ -94,10 +92,7 @@ void jzx__watch_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jz
         jzx__message_bury_all(loop, me, &watch->kept, target_of(watch), NULL);
     if (JZX_UNLIKELY(watch->spare != NULL))
         jzx__cold_destroy(loop, me, watch->spare);
-    if (JZX_LIKELY(me != NULL))
-        jzx__slab_free(&me->slab, JZX__WATCH_CLASS, watch);
-    else
-        jzx__sched_free(&loop->sched, NULL, JZX__WATCH_CLASS, watch);
+    jzx__sched_free(&loop->sched, me, JZX__WATCH_CLASS, watch);
 }
 
 struct jzx__actor_watches *jzx__watches_ensure(struct jzx_loop *loop, struct jzx__worker *me,

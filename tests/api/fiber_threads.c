@@ -4,10 +4,13 @@
 #include "fibering.h"
 
 #include <jzx/ask.h>
+#include <jzx/async.h>
 #include <jzx/context.h>
+#include <jzx/scope.h>
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -639,4 +642,107 @@ JZX_TEST(a_migratable_fiber_that_is_bound_to_a_worker_stays_there_after_a_deadli
     run(loop);
     assert_int_equal(jzx_test_runs(), 80);
     fixture_destroy(loop);
+}
+
+/* ---- requests and events for fibers that drain ---- */
+
+struct drainer {
+    jzx_loop *loop;
+    jzx_actor_id id;
+    struct life life;
+    jzx_promise *promise;
+    jzx_scope *scope;
+    jzx_scope_result result;
+    sem_t opened;
+};
+
+/* Its mailbox refuses what is sent: it drains, and soon waits again. */
+static void wait_until_it_drains(const struct drainer *drainer) {
+    while (jzx_send(drainer->loop, drainer->id, JZX_NOBODY, NULL, 0, 1) == JZX_OK)
+        sched_yield();
+}
+
+static void sleep_for_ever(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    life->begun++;
+    (void)jzx_sleep(ctx, JZX_NEVER);
+    life->finished++;
+}
+
+static void *drain_and_kill(void *arg) {
+    struct drainer *drainer = arg;
+    JZX_EXPECT_EQ(jzx_actor_stop(drainer->loop, drainer->id, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    wait_until_it_drains(drainer);
+    JZX_EXPECT_EQ(jzx_actor_stop(drainer->loop, drainer->id, JZX_STOP_KILL), JZX_OK);
+    return NULL;
+}
+
+JZX_TEST(a_fiber_that_sleeps_while_it_drains_can_be_killed_by_another_thread) {
+    struct drainer drainer = {.loop = fixture_loop()};
+    pthread_t thread;
+    drainer.id = spawn_fiber(drainer.loop, sleep_for_ever, &drainer.life);
+    assert_int_equal(pthread_create(&thread, NULL, drain_and_kill, &drainer), 0);
+    assert_int_equal(jzx_loop_run(drainer.loop), JZX_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    expect_ended(&drainer.life, JZX_EXIT_KILLED);
+    assert_int_equal(drainer.life.finished, 0);
+    fixture_destroy(drainer.loop);
+}
+
+/* A member that ends when the promise is kept, whatever is asked of it. */
+struct stubborn {
+    jzx_future *future;
+    jzx_await_op op;
+    jzx_err err;
+};
+
+JZX_ASYNC(stubborn, struct stubborn, int) {
+    do {
+        JZX_TRY(self->err, jzx_op_await(&self->op, self->future, JZX_NEVER), NULL);
+        if (self->err == JZX_ERR_CANCELLED)
+            JZX_YIELD();
+    } while (self->err == JZX_ERR_CANCELLED);
+    JZX_RETURN(1);
+}
+JZX_END
+
+static void close_while_it_drains(jzx_context *ctx) {
+    struct drainer *drainer = (void *)((char *)ctx->state - offsetof(struct drainer, life));
+    jzx_future *future;
+    JZX_EXPECT_EQ(jzx_promise_create(ctx->loop, 0, &drainer->promise, &future), JZX_OK);
+    const struct stubborn state = {.future = future};
+    JZX_EXPECT_EQ(jzx_scope_open(ctx, JZX_NEVER, &drainer->scope), JZX_OK);
+    JZX_EXPECT_EQ(jzx_scope_async(drainer->scope, &stubborn_type, &state, NULL), JZX_OK);
+    sem_post(&drainer->opened);
+    drainer->life.err = jzx_scope_close(ctx, drainer->scope, &drainer->result);
+    drainer->life.finished++;
+    jzx_future_release(future);
+}
+
+static void *drain_and_keep(void *arg) {
+    struct drainer *drainer = arg;
+    while (sem_wait(&drainer->opened) != 0)
+        continue;
+    JZX_EXPECT_EQ(jzx_actor_stop(drainer->loop, drainer->id, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    wait_until_it_drains(drainer);
+    JZX_EXPECT_EQ(jzx_promise_resolve(drainer->promise, NULL), JZX_OK);
+    return NULL;
+}
+
+JZX_TEST(a_fiber_that_drains_is_woken_by_other_workers) {
+    for (uint32_t round = 0; round < 20; round++) {
+        jzx_config config = {.size = sizeof config, .workers = 2};
+        struct drainer drainer = {.result = {.size = sizeof drainer.result}};
+        pthread_t thread;
+        drainer.loop = fixture_loop_with(&config);
+        assert_int_equal(sem_init(&drainer.opened, 0, 0), 0);
+        drainer.id = spawn_fiber(drainer.loop, close_while_it_drains, &drainer.life);
+        assert_int_equal(pthread_create(&thread, NULL, drain_and_keep, &drainer), 0);
+        assert_int_equal(jzx_loop_run(drainer.loop), JZX_OK);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(drainer.life.finished, 1);
+        assert_int_equal(drainer.life.err, JZX_ERR_CANCELLED);
+        assert_int_equal(drainer.result.ended, 1);
+        fixture_destroy(drainer.loop);
+    }
 }

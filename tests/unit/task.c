@@ -68,7 +68,7 @@ JZX_TEST(the_inbox_word_keeps_list_count_and_bits_apart_at_their_extremes) {
             for (uint64_t bits = 0; bits <= all; bits++) {
                 uint64_t word = jzx__inbox_make((void *)lists[l], counts[c], bits);
                 JZX_EXPECT_EQ((uintptr_t)jzx__inbox_list(word), lists[l]);
-                JZX_EXPECT_EQ(jzx__inbox_count(word), counts[c]);
+                JZX_EXPECT_EQ(jzx__inbox_count(word), bits & CLOSED ? 0 : counts[c]);
                 JZX_EXPECT_EQ(word & all, bits);
             }
         }
