@@ -42,12 +42,17 @@ bool jzx__fiber_is_free(struct jzx__fiber *fiber) {
     return !fiber->is_lost && !is_wanted(fiber->turn.actor);
 }
 
-/* The wait is over before it was suspended. False if it is not, or others are to run first. */
-static bool was_there(struct jzx__fiber *fiber) {
-    if (jzx__waiter_cause(&fiber->waiter) == 0 || !jzx__fiber_is_free(fiber) ||
-        fiber->worker->budget.left <= 1)
+bool jzx__fiber_goes_on(struct jzx__fiber *fiber) {
+    if (!jzx__fiber_is_free(fiber) || fiber->worker->budget.left <= 1)
         return false;
     fiber->worker->budget.left--;
+    return true;
+}
+
+/* The wait is over before it was suspended. False if it is not, or others are to run first. */
+static bool was_there(struct jzx__fiber *fiber) {
+    if (jzx__waiter_cause(&fiber->waiter) == 0 || !jzx__fiber_goes_on(fiber))
+        return false;
     fiber->waits = false;
     fiber->cause = jzx__waiter_end(&fiber->waiter);
     return true;
@@ -58,8 +63,7 @@ uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *eve
     do {
         jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "event"});
         fiber->waits = true;
-        jzx__waiter_join(&fiber->waiter, event->links, event->count,
-                         fiber->is_lost ? NULL : fiber->worker);
+        jzx__waiter_join(&fiber->waiter, event->links, event->count, jzx__fiber_worker(fiber));
         if (was_there(fiber))
             continue;
         fiber->event = event;
@@ -511,9 +515,13 @@ const struct jzx__kind_ops jzx__kind_fiber = {
 /* Nobody will take what a source has handed over. Its links are on the stack, which is there
  * still. */
 static void give_back(struct jzx__worker *me, const struct jzx__fiber *fiber) {
-    struct jzx__wait_link *link = &fiber->event->links[jzx__cause_index(fiber->cause)];
-    if (link->source->ops->give_back != NULL)
-        link->source->ops->give_back(link->source, link, me);
+    const struct jzx__event *event = fiber->event;
+    if (jzx__cause_kind(fiber->cause) == JZX__CAUSE_ITEM) {
+        struct jzx__wait_link *link = &event->links[jzx__cause_index(fiber->cause)];
+        if (link->source->ops->give_back != NULL)
+            link->source->ops->give_back(link->source, link, me);
+    }
+    jzx__sources_vacate(event->links, event->count, fiber->cause, me);
 }
 
 /* Nor will anybody release what it has brought to its sources. */
@@ -530,7 +538,7 @@ static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
     bool has_sources = fiber->waits && fiber->wish == JZX__WISH_EVENT;
     disarm(fiber, JZX__CAUSE_KILLED);
-    if (has_sources && jzx__cause_kind(fiber->cause) == JZX__CAUSE_ITEM)
+    if (has_sources)
         give_back(me, fiber);
     if (has_sources)
         abandon(me, fiber->event);

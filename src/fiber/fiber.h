@@ -172,6 +172,15 @@ static inline struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, const char *
 /* True if the fiber has its worker, and nobody wants anything of the actor. Inside. */
 bool jzx__fiber_is_free(struct jzx__fiber *fiber);
 
+/* True if a call may take what it wants at once, without a switch: the fiber is free, and its turn
+ * has something left, of which this uses up one. Inside. */
+bool jzx__fiber_goes_on(struct jzx__fiber *fiber);
+
+/* The worker of the fiber, or NULL if its thread has lost it. Inside. */
+static inline struct jzx__worker *jzx__fiber_worker(const struct jzx__fiber *fiber) {
+    return fiber->is_lost ? NULL : fiber->worker;
+}
+
 /* Suspends it until its wish is fulfilled, and returns the result of that. Inside, before and
  * after. Inlined, as is what calls it: the processor predicts each return from a function that was
  * called before a switch wrongly. */

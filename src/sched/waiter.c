@@ -121,6 +121,20 @@ void jzx__source_deinit(struct jzx__source *source) {
     JZX_ASSERT(jzx__list_is_empty(&source->waiting));
 }
 
+/* The link is out of its list, whose lock the caller has. False if its wait is over. */
+static bool claim_link(struct jzx__wait_link *link, enum jzx__cause_kind kind,
+                       struct jzx__wake *wake) {
+    uint32_t cause = jzx__cause_make(kind, link->index);
+    jzx__touch(link);
+    link->at_source.next = NULL;
+    enum jzx__claim_result result = jzx__waiter_claim(link->waiter, link->epoch, cause);
+    if (result == JZX__CLAIM_WAKE) {
+        jzx__touch(&link->waiter->wake);
+        *wake = link->waiter->wake;
+    }
+    return result != JZX__CLAIM_LOST || JZX__MUTANT(waiter_loser_gets_it);
+}
+
 /* Of a list whose links are under one lock, which the caller has. */
 static struct jzx__wait_link *claim_first(struct jzx__list *waiting, enum jzx__cause_kind kind,
                                           struct jzx__wake *wake) {
@@ -128,15 +142,7 @@ static struct jzx__wait_link *claim_first(struct jzx__list *waiting, enum jzx__c
     *wake = (struct jzx__wake){.fn = NULL};
     while ((at_source = jzx__list_pop_front(waiting)) != NULL) {
         struct jzx__wait_link *link = JZX_CONTAINER_OF(at_source, struct jzx__wait_link, at_source);
-        uint32_t cause = jzx__cause_make(kind, link->index);
-        jzx__touch(link);
-        at_source->next = NULL;
-        enum jzx__claim_result result = jzx__waiter_claim(link->waiter, link->epoch, cause);
-        if (result == JZX__CLAIM_WAKE) {
-            jzx__touch(&link->waiter->wake);
-            *wake = link->waiter->wake;
-        }
-        if (result != JZX__CLAIM_LOST || JZX__MUTANT(waiter_loser_gets_it))
+        if (claim_link(link, kind, wake))
             return link;
     }
     return NULL;
@@ -145,6 +151,24 @@ static struct jzx__wait_link *claim_first(struct jzx__list *waiting, enum jzx__c
 struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__cause_kind kind,
                                          struct jzx__wake *wake) {
     return claim_first(&source->waiting, kind, wake);
+}
+
+struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
+                                               enum jzx__cause_kind kind, struct jzx__wake *wake) {
+    struct jzx__link *at_source = jzx__list_pop_front(&source->waiting);
+    struct jzx__wait_link *link = JZX_CONTAINER_OF(at_source, struct jzx__wait_link, at_source);
+    *wake = (struct jzx__wake){.fn = NULL};
+    return claim_link(link, kind, wake) ? link : NULL;
+}
+
+void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t cause,
+                         struct jzx__worker *me) {
+    bool has_item = jzx__cause_kind(cause) == JZX__CAUSE_ITEM;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct jzx__source_ops *ops = links[i].source->ops;
+        if (ops->vacate != NULL && !(has_item && links[i].index == jzx__cause_index(cause)))
+            ops->vacate(links[i].source, &links[i], me);
+    }
 }
 
 uint32_t jzx__source_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,

@@ -213,6 +213,10 @@ struct jzx__source_ops {
      * along with the link. Without the lock, after give_back. NULL if that is nothing. */
     void (*abandon)(struct jzx__source *source, struct jzx__wait_link *link,
                     struct jzx__worker *me);
+    /* A wait at the source has ended otherwise than with its ITEM: serves those behind, which it
+     * was in the way of. Called for a party that was killed; others call jzx__sources_vacate, if
+     * the source has it. Without the lock. NULL if nobody ever is in the way. */
+    void (*vacate)(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__worker *me);
 };
 
 /* Where parties wait for one kind of thing: part of a channel, a mutex, a future. The lock is the
@@ -378,6 +382,16 @@ void jzx__source_deinit(struct jzx__source *source);
  * waits, and the source keeps what it has. kind is ITEM or CLOSED. */
 struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__cause_kind kind,
                                          struct jzx__wake *wake);
+
+/* The same for the first alone: NULL if it could not be claimed any more; it is out of the list in
+ * any case. For sources whose parties want different things. The list is not empty. */
+struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
+                                               enum jzx__cause_kind kind, struct jzx__wake *wake);
+
+/* The party has ended its wait with that cause: tells the sources that it leaves without anything.
+ * links and count as for join. */
+void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t cause,
+                         struct jzx__worker *me);
 
 /* Claims and wakes all that wait now, not those that come meanwhile. Nothing goes into slots. The
  * caller does not have the lock, and the source is there until this returns. Returns how many. */
