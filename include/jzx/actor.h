@@ -117,7 +117,11 @@ typedef enum jzx_wait_kind {
     JZX_WAIT_TIME = 8,   /* wait_object: the time */
     JZX_WAIT_FUTURE = 9, /* wait_object: its address, as in the next */
     JZX_WAIT_SCOPE = 10, /* the members of a scope */
-    JZX_WAIT_OP = 11     /* wait_object: the jzx_op */
+    JZX_WAIT_OP = 11,    /* wait_object: the jzx_op */
+    /* Of jzx/sync.h; wait_object: the address of the object. */
+    JZX_WAIT_MUTEX = 12,
+    JZX_WAIT_SEMAPHORE = 13,
+    JZX_WAIT_RWLOCK = 14
 } jzx_wait_kind;
 
 /* Longer names are JZX_ERR_INVALID_ARG. */

@@ -31,7 +31,9 @@
     X(JZX_ERR_INVALID_STATE, -21, "not in a state for that")                                       \
     X(JZX_ERR_FAILED, -22, "the code that was to do it has failed")                                \
     X(JZX_ERR_NO_SUCH_OP, -23, "the operation is unknown or complete")                             \
-    X(JZX_ERR_NO_THREAD, -24, "the system gives no more threads")
+    X(JZX_ERR_NO_THREAD, -24, "the system gives no more threads")                                  \
+    X(JZX_ERR_OWNER_DIED, -25, "the last owner has ended without giving it back")                  \
+    X(JZX_ERR_NOT_OWNER, -26, "the caller does not have it")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -27,6 +27,7 @@
 #include "jzx/pool.h"
 #include "jzx/scope.h"
 #include "jzx/supervisor.h"
+#include "jzx/sync.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
 #include "jzx/version.h"

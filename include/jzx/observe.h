@@ -30,8 +30,11 @@ typedef enum jzx_event_kind {
     JZX_EVENT_DRAIN_CUT = 13,   /* an actor that was working off its queue, or was alive at that
                                  * deadline, ends with count messages in it: each of them is also a
                                  * dead letter, unless keep_mailbox keeps it */
-    JZX_EVENT_UNHANDLED_REJECTION = 14 /* a future was rejected, and its last handle was released
-                                        * before anybody has read it; detail says how */
+    JZX_EVENT_UNHANDLED_REJECTION = 14, /* a future was rejected, and its last handle was released
+                                         * before anybody has read it; detail says how */
+    JZX_EVENT_OWNER_DIED = 15           /* an actor has ended with a lock or permits, see
+                                         * jzx/sync.h: they are released; count says how many,
+                                         * detail which. After its STOP or FAIL */
 } jzx_event_kind;
 
 /* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
@@ -41,8 +44,8 @@ typedef struct jzx_event {
     jzx_event_kind kind;
     jzx_actor_id actor;     /* whom it is about; JZX_NOBODY for the loop */
     const char *name;       /* the actor's, or NULL */
-    jzx_exit_reason reason; /* ACTOR_STOP, ACTOR_FAIL, DRAIN_CUT: of the end; RESTART, ESCALATE: of
-                             * the last failure */
+    jzx_exit_reason reason; /* ACTOR_STOP, ACTOR_FAIL, DRAIN_CUT, OWNER_DIED: of the end; RESTART,
+                             * ESCALATE: of the last failure */
     jzx_actor_id sender;    /* DEAD_LETTER */
     uint32_t tag;           /* DEAD_LETTER; STALL, STALL_END: of the message in hand */
     size_t len;             /* DEAD_LETTER */
@@ -56,7 +59,8 @@ typedef struct jzx_event {
     const char *detail;     /* STOP_LATE: what it is doing, as text; ACTOR_STOP and ACTOR_FAIL: the
                              * text of jzx_exit_notice, or ""; ACTOR_RESTART: that of the last
                              * failure, or ""; ESCALATE: why it gives up;
-                             * UNHANDLED_REJECTION: its error and text. NULL otherwise */
+                             * UNHANDLED_REJECTION: its error and text; OWNER_DIED: "a mutex at
+                             * 0x..". NULL otherwise */
     uint64_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
                           * most 16,777,215, and jzx_stats counts what is beyond. DRAIN_CUT: those
                           * that were left */

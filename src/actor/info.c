@@ -127,8 +127,12 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
         [JZX_WAIT_FUTURE] = "a future",
         [JZX_WAIT_SCOPE] = "the members of a scope",
         [JZX_WAIT_OP] = "an operation",
+        [JZX_WAIT_MUTEX] = "a mutex",
+        [JZX_WAIT_SEMAPHORE] = "a semaphore",
+        [JZX_WAIT_RWLOCK] = "a rwlock",
     };
-    return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "something unknown";
+    bool is_known = (unsigned)kind < sizeof names / sizeof names[0] && names[kind] != NULL;
+    return is_known ? names[kind] : "something unknown";
 }
 
 bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {

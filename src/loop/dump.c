@@ -17,7 +17,7 @@
 
 /* Actors that are shown: those that have most mail; and those that do not return. */
 #define SHOWN_MAX 16u
-#define WAIT_KINDS 16u /* there are fewer */
+#define WAIT_KINDS 32u /* there are fewer */
 
 struct dump {
     jzx_dump_fn line;

@@ -38,6 +38,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_SCOPE] = &jzx__part_scope,
     [JZX__PART_IO] = &jzx__part_io,
     [JZX__PART_BLOCKING] = &jzx__part_blocking,
+    [JZX__PART_SYNC] = &jzx__part_sync,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

@@ -61,6 +61,7 @@ static struct model_suite suites[] = {
     {"timer", model_timer, &model_timer_count},
     {"watch", model_watch, &model_watch_count},
     {"waiter", model_waiter, &model_waiter_count},
+    {"permits", model_permits, &model_permits_count},
     {"room", model_room, &model_room_count},
 };
 static const size_t suite_count = sizeof suites / sizeof *suites;

@@ -28,6 +28,8 @@ extern const struct model_scenario model_waiter[];
 extern const size_t model_waiter_count;
 extern const struct model_scenario model_room[];
 extern const size_t model_room_count;
+extern const struct model_scenario model_permits[];
+extern const size_t model_permits_count;
 extern const struct model_scenario model_parker[];
 extern const size_t model_parker_count;
 extern const struct model_scenario model_deque[];

@@ -70,6 +70,7 @@ const struct jzx__lane_ops jzx__lane_op = {0};
 const struct jzx__part_ops jzx__part_io = {0};
 const struct jzx__lane_ops jzx__lane_io = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
+const struct jzx__part_ops jzx__part_sync = {0};
 
 jzx_err jzx__waitless_refuse(struct jzx_loop *loop, const char *call) {
     (void)loop;

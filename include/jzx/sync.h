@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Synchronisation: what fibers, behaviours and threads share, and how they wait for it.
+ *
+ *     static jzx_mutex mutex;
+ *     jzx_mutex_init(loop, &mutex);
+ *
+ *     static void depositor(jzx_context *ctx) {
+ *         if (jzx_mutex_lock(ctx, &mutex, JZX_NEVER) != JZX_OK)
+ *             return;
+ *         balance = read_from_disk(ctx) + 10;        may wait: the mutex stays locked
+ *         jzx_mutex_unlock(ctx, &mutex);
+ *     }
+ *
+ * An object is memory of the program. Its init ties it to a loop, whose actors and threads may use
+ * it from then on; it must stay where it is until its deinit, which may also come after the end of
+ * the loop. An init of an object that was not deinited is JZX_ERR_BUSY, and so is a deinit while
+ * somebody waits at it, or has something of it; nothing happens then. Any other call with an object
+ * that was not inited, or was copied, is JZX_ERR_INVALID_ARG. All calls may come from any thread.
+ *
+ * Each wait has these forms:
+ *
+ *   jzx_x(ctx, ..., deadline_ns)    suspends the calling fiber; elsewhere JZX_ERR_WOULD_SUSPEND at
+ *                                   once. JZX_ERR_CANCELLED while the fiber works off its queue.
+ *   jzx_x_wait(..., deadline_ns)    blocks a thread that is no worker; on a worker
+ *                                   JZX_ERR_WOULD_SUSPEND at once.
+ *   jzx_try_x(...)                  never waits, and may be called anywhere, in behaviours too.
+ *
+ * Deadlines are times of the loop, as for jzx_receive; also for threads, and also where a program
+ * moves the time itself. A wait that returns JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED or JZX_ERR_CLOSED
+ * has taken nothing, nor has that of a fiber that is killed while it waits. A try that finds
+ * nothing is JZX_ERR_TIMEOUT, too.
+ *
+ * Waits are served in the order in which they began. What is released goes to the first of them
+ * straight away, and only those are woken that get something.
+ *
+ * Owners: a lock or a permit belongs to the actor that took it, or, with a NULL context, to the
+ * calling thread. When an actor ends with some of them (its cleanup may still give them back), the
+ * observer sees JZX_EVENT_OWNER_DIED and they are released. The next one that takes a mutex, a
+ * write lock or permits of that semaphore gets JZX_ERR_OWNER_DIED once: it has what it wanted, and
+ * should look whether that is in order. Threads that end are not noticed. */
+#ifndef JZX_SYNC_H
+#define JZX_SYNC_H
+
+#include "jzx/actor.h"
+#include "jzx/api.h"
+#include "jzx/error.h"
+#include "jzx/loop.h"
+#include "jzx/time.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What every object below consists of; only the library looks inside. */
+#define JZX_SYNC_SIZE 320u
+typedef union jzx_sync_storage {
+    uint64_t align;
+    void *align_pointer;
+    unsigned char bytes[JZX_SYNC_SIZE];
+} jzx_sync_storage;
+
+JZX_BEGIN_C
+
+/* ---- mutex ---- */
+
+typedef struct jzx_mutex {
+    jzx_sync_storage opaque;
+} jzx_mutex;
+
+/* JZX_ERR_INVALID_ARG (NULL), JZX_ERR_BUSY. */
+JZX_API jzx_err jzx_mutex_init(jzx_loop *loop, jzx_mutex *mutex);
+JZX_API jzx_err jzx_mutex_deinit(jzx_mutex *mutex);
+
+/* JZX_OK and JZX_ERR_OWNER_DIED: the caller has it. JZX_ERR_BUSY: it had it already.
+ * JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED, JZX_ERR_WOULD_SUSPEND, JZX_ERR_INVALID_ARG; JZX_ERR_NO_MEMORY
+ * only for an actor's first lock. */
+JZX_API jzx_err jzx_mutex_lock(jzx_context *ctx, jzx_mutex *mutex, uint64_t deadline_ns);
+JZX_API jzx_err jzx_mutex_lock_wait(jzx_mutex *mutex, uint64_t deadline_ns);
+
+/* ctx is the caller's own, or NULL for a thread that is no actor, as in all calls of owners that
+ * follow. */
+JZX_API jzx_err jzx_mutex_try_lock(jzx_context *ctx, jzx_mutex *mutex);
+
+/* JZX_ERR_NOT_OWNER: the caller does not have it. */
+JZX_API jzx_err jzx_mutex_unlock(jzx_context *ctx, jzx_mutex *mutex);
+
+/* ---- semaphore ---- */
+
+typedef struct jzx_semaphore {
+    jzx_sync_storage opaque;
+} jzx_semaphore;
+
+#define JZX_SEMAPHORE_MAX 0x3FFFFFFFu
+
+/* With `permits` to begin with, of at most `max`. JZX_ERR_INVALID_ARG (NULL, max 0 or above
+ * JZX_SEMAPHORE_MAX, permits above max), JZX_ERR_BUSY. */
+JZX_API jzx_err jzx_semaphore_init(jzx_loop *loop, jzx_semaphore *semaphore, uint32_t permits,
+                                   uint32_t max);
+JZX_API jzx_err jzx_semaphore_deinit(jzx_semaphore *semaphore);
+
+/* All `count` permits or none. A wait for many is not overtaken by later ones for few. Errors as
+ * for a mutex; JZX_ERR_INVALID_ARG also for a count of 0 or above max; JZX_ERR_NO_MEMORY for an
+ * actor that has none of this semaphore yet. */
+JZX_API jzx_err jzx_semaphore_acquire(jzx_context *ctx, jzx_semaphore *semaphore, uint32_t count,
+                                      uint64_t deadline_ns);
+JZX_API jzx_err jzx_semaphore_acquire_wait(jzx_semaphore *semaphore, uint32_t count,
+                                           uint64_t deadline_ns);
+JZX_API jzx_err jzx_semaphore_try_acquire(jzx_context *ctx, jzx_semaphore *semaphore,
+                                          uint32_t count);
+
+/* Adds permits: those that the calling actor has, and beyond that new ones, so that a semaphore can
+ * also count what one side makes and the other uses up. JZX_ERR_FULL: there would be more than max,
+ * and nothing was added. */
+JZX_API jzx_err jzx_semaphore_release(jzx_context *ctx, jzx_semaphore *semaphore, uint32_t count);
+
+/* The calling actor answers for so many permits no more: they are gone with it, unless another adds
+ * them again. JZX_ERR_NOT_OWNER: it does not have so many. */
+JZX_API jzx_err jzx_semaphore_forget(jzx_context *ctx, jzx_semaphore *semaphore, uint32_t count);
+
+/* Permits that are there now; 0 for a wrong object. */
+JZX_API uint32_t jzx_semaphore_available(const jzx_semaphore *semaphore);
+
+/* ---- lock for many readers or one writer ---- */
+
+typedef struct jzx_rwlock {
+    jzx_sync_storage opaque;
+} jzx_rwlock;
+
+JZX_API jzx_err jzx_rwlock_init(jzx_loop *loop, jzx_rwlock *lock);
+JZX_API jzx_err jzx_rwlock_deinit(jzx_rwlock *lock);
+
+/* Readers share it; a reader that comes after a waiting writer waits behind it. So an actor that
+ * reads must not wait for a second read lock. Errors as for a mutex; JZX_ERR_BUSY for an actor that
+ * has a write lock, or asks for one and has a read lock: none can be turned into the other. */
+JZX_API jzx_err jzx_rwlock_lock_read(jzx_context *ctx, jzx_rwlock *lock, uint64_t deadline_ns);
+JZX_API jzx_err jzx_rwlock_lock_read_wait(jzx_rwlock *lock, uint64_t deadline_ns);
+JZX_API jzx_err jzx_rwlock_try_lock_read(jzx_context *ctx, jzx_rwlock *lock);
+JZX_API jzx_err jzx_rwlock_unlock_read(jzx_context *ctx, jzx_rwlock *lock);
+
+JZX_API jzx_err jzx_rwlock_lock_write(jzx_context *ctx, jzx_rwlock *lock, uint64_t deadline_ns);
+JZX_API jzx_err jzx_rwlock_lock_write_wait(jzx_rwlock *lock, uint64_t deadline_ns);
+JZX_API jzx_err jzx_rwlock_try_lock_write(jzx_context *ctx, jzx_rwlock *lock);
+JZX_API jzx_err jzx_rwlock_unlock_write(jzx_context *ctx, jzx_rwlock *lock);
+
+JZX_END_C
+
+#endif

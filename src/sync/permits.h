@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Permits: the core of mutex (one permit), semaphore, and rwlock (a reader takes one, a writer
+ * all). Who finds enough takes them by one exchange; else it waits at a source, and whoever
+ * releases hands over to those that wait.
+ *
+ *   P1  while the list is not empty, WAITING is set, and only under the lock does the word change.
+ *       So nobody overtakes who waits, and a release finds out that somebody does.
+ *   P2  permits are handed over in the order of the list: as long as the first that waits wants
+ *       more than there is, nobody else gets any.
+ *   P3  a permit is available, or was taken by one exchange, or was handed over by a claim that was
+ *       won (waiter/A6). A party that was killed before it knew gives back (give_back).
+ *   P4  a wait that ends without permits may have been in the way of others: it serves the list
+ *       when it has left (vacate).
+ *   P5  DIED is set by who releases for a dead owner, and cleared by who takes permits next, which
+ *       is told. */
+#ifndef JZX_SYNC_PERMITS_H
+#define JZX_SYNC_PERMITS_H
+
+#include "sched/waiter.h"
+
+/* ---- the word: {holders 32, DIED 1, WAITING 1, available 30} ---- */
+
+#define JZX__PERMITS_MAX 0x3FFFFFFFu
+#define JZX__PERMITS_WAITING 0x40000000u
+#define JZX__PERMITS_DIED 0x80000000u
+#define JZX__PERMITS_HOLDER 0x100000000u /* one actor that has a record of its permits */
+
+struct jzx__permits {
+    _Atomic uint64_t word;     /* written by all. Decides */
+    uint32_t max;              /* of those available; never changes */
+    struct jzx__lock lock;     /* of the source */
+    struct jzx__source source; /* its slots are struct jzx__permit_want */
+};
+
+/* What one that waits wants, and gets; in its frame. */
+struct jzx__permit_want {
+    uint32_t count;
+    uint32_t holders; /* 1: it becomes a holder */
+    jzx_err result;   /* JZX_OK or JZX_ERR_OWNER_DIED, when it has them */
+};
+
+void jzx__permits_init(struct jzx__permits *permits, uint32_t available, uint32_t max);
+
+/* False, and nothing happens, while somebody waits. */
+bool jzx__permits_deinit(struct jzx__permits *permits);
+
+/* Without a wait: false if there are not enough, or others wait. */
+bool jzx__permits_try(struct jzx__permits *permits, struct jzx__permit_want *want);
+
+/* A wait for the permits, by link 0 of an event. */
+static inline struct jzx__wait_link jzx__permits_link(struct jzx__permits *permits,
+                                                      struct jzx__permit_want *want) {
+    return (struct jzx__wait_link){.source = &permits->source, .slot = want};
+}
+
+/* How permits are released. */
+struct jzx__permit_return {
+    uint32_t count;
+    uint32_t holders; /* 1: their holder is none any more */
+    bool died;        /* it has ended */
+    bool clamps;      /* no more than fit under max, instead of none */
+};
+
+/* False, and nothing happens, if there would be more than max, or there is no such holder. Hands
+ * over to those that wait, and wakes them; me as for a wake. */
+bool jzx__permits_release(struct jzx__permits *permits, struct jzx__permit_return back,
+                          struct jzx__worker *me);
+
+static inline uint32_t jzx__permits_available(uint64_t word) {
+    return (uint32_t)word & JZX__PERMITS_MAX;
+}
+
+/* A picture of the moment, but for what the caller itself has taken. */
+static inline uint64_t jzx__permits_word(const struct jzx__permits *permits) {
+    /* relaxed: decides nothing that needs more than the value */
+    return jzx__atomic_load_relaxed(&permits->word);
+}
+
+#endif

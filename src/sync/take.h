@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A party takes permits, at once or after a wait. */
+#ifndef JZX_SYNC_TAKE_H
+#define JZX_SYNC_TAKE_H
+
+#include "sync/object.h"
+#include "sync/permits.h"
+
+/* Those of an object that dumps show as waited for. JZX_OK or JZX_ERR_OWNER_DIED: it has them; else
+ * why not. */
+jzx_err jzx__take_permits(struct jzx__party *party, struct jzx__permits *permits,
+                          struct jzx__permit_want *want, jzx_wait_kind kind, const void *object,
+                          uint64_t deadline_ns);
+
+static inline bool jzx__has_taken(jzx_err err) {
+    return err == JZX_OK || err == JZX_ERR_OWNER_DIED;
+}
+
+#endif
