@@ -121,7 +121,8 @@ typedef enum jzx_wait_kind {
     /* Of jzx/sync.h; wait_object: the address of the object. */
     JZX_WAIT_MUTEX = 12,
     JZX_WAIT_SEMAPHORE = 13,
-    JZX_WAIT_RWLOCK = 14
+    JZX_WAIT_RWLOCK = 14,
+    JZX_WAIT_CHANNEL = 15 /* a value, or room for one */
 } jzx_wait_kind;
 
 /* Longer names are JZX_ERR_INVALID_ARG. */

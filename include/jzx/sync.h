@@ -142,6 +142,126 @@ JZX_API jzx_err jzx_rwlock_lock_write_wait(jzx_rwlock *lock, uint64_t deadline_n
 JZX_API jzx_err jzx_rwlock_try_lock_write(jzx_context *ctx, jzx_rwlock *lock);
 JZX_API jzx_err jzx_rwlock_unlock_write(jzx_context *ctx, jzx_rwlock *lock);
 
+/* ---- channel ----
+ *
+ *     JZX_CHANNEL(job, struct job)         at file scope, without a semicolon
+ *
+ *     static job_channel jobs;
+ *     job_channel_init(loop, &jobs, 16);
+ *     job_channel_send(ctx, &jobs, (struct job){.number = 1}, JZX_NEVER);      waits for room
+ *     while (job_channel_receive(ctx, &jobs, JZX_NEVER, &job) == JZX_OK)       until it is closed
+ *         work(&job);
+ *
+ * Values are copied as bytes, in the order in which they were sent; any number of fibers,
+ * behaviours and threads may send and receive. */
+
+/* What the typed channels are made of; other languages may call these functions. */
+typedef struct jzx_channel {
+    jzx_sync_storage opaque;
+} jzx_channel;
+
+/* A capacity: as many as memory holds, so that a send never waits. */
+#define JZX_UNBOUNDED SIZE_MAX
+
+/* For `capacity` values of value_size bytes, whose memory is taken now; that of an unbounded
+ * channel when it is needed. JZX_ERR_INVALID_ARG (NULL, a capacity or a size of 0),
+ * JZX_ERR_NO_MEMORY, JZX_ERR_BUSY. */
+JZX_API jzx_err jzx_channel_init(jzx_loop *loop, jzx_channel *channel, size_t capacity,
+                                 size_t value_size);
+
+/* A channel for one value: it is closed when that was sent. */
+JZX_API jzx_err jzx_channel_init_oneshot(jzx_loop *loop, jzx_channel *channel, size_t value_size);
+
+/* Drops the values that are left. */
+JZX_API jzx_err jzx_channel_deinit(jzx_channel *channel);
+
+/* Waits for room. JZX_ERR_CLOSED, JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED: it was not sent.
+ * JZX_ERR_NO_MEMORY only in an unbounded one. Who waits to send is served before any later try. */
+JZX_API jzx_err jzx_channel_send(jzx_context *ctx, jzx_channel *channel, const void *value,
+                                 uint64_t deadline_ns);
+JZX_API jzx_err jzx_channel_send_wait(jzx_channel *channel, const void *value,
+                                      uint64_t deadline_ns);
+JZX_API jzx_err jzx_channel_try_send(jzx_channel *channel, const void *value);
+
+/* Waits for a value. JZX_ERR_CLOSED: it is closed and empty. *value is untouched on errors. */
+JZX_API jzx_err jzx_channel_receive(jzx_context *ctx, jzx_channel *channel, uint64_t deadline_ns,
+                                    void *value);
+JZX_API jzx_err jzx_channel_receive_wait(jzx_channel *channel, uint64_t deadline_ns, void *value);
+JZX_API jzx_err jzx_channel_try_receive(jzx_channel *channel, void *value);
+
+/* Nothing can be sent any more, and those that wait for that get JZX_ERR_CLOSED; what was sent can
+ * be received. A second close changes nothing. */
+JZX_API jzx_err jzx_channel_close(jzx_channel *channel);
+
+/* False for a wrong object. */
+JZX_API bool jzx_channel_is_closed(const jzx_channel *channel);
+
+/* Values that were sent and not received yet; 0 for a wrong object. */
+JZX_API size_t jzx_channel_count(const jzx_channel *channel);
+
 JZX_END_C
+
+/* A program need not use all functions of a family. */
+#define JZX_SYNC_FN static inline __attribute__((unused))
+
+/* What channels and oneshots of a type have in common. */
+#define JZX_CHANNEL_FAMILY(name, type, kind)                                                       \
+    typedef struct name##_##kind {                                                                 \
+        jzx_channel channel;                                                                       \
+    } name##_##kind;                                                                               \
+    JZX_SYNC_FN jzx_err name##_##kind##_deinit(name##_##kind *it) {                                \
+        return jzx_channel_deinit(it == NULL ? NULL : &it->channel);                               \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_##kind##_receive(jzx_context *ctx, name##_##kind *it,               \
+                                                uint64_t deadline_ns, type *value) {               \
+        return jzx_channel_receive(ctx, it == NULL ? NULL : &it->channel, deadline_ns, value);     \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_##kind##_receive_wait(name##_##kind *it, uint64_t deadline_ns,      \
+                                                     type *value) {                                \
+        return jzx_channel_receive_wait(it == NULL ? NULL : &it->channel, deadline_ns, value);     \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_##kind##_try_receive(name##_##kind *it, type *value) {              \
+        return jzx_channel_try_receive(it == NULL ? NULL : &it->channel, value);                   \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_##kind##_close(name##_##kind *it) {                                 \
+        return jzx_channel_close(it == NULL ? NULL : &it->channel);                                \
+    }                                                                                              \
+    JZX_SYNC_FN bool name##_##kind##_is_closed(const name##_##kind *it) {                          \
+        return jzx_channel_is_closed(it == NULL ? NULL : &it->channel);                            \
+    }
+
+/* name_channel and name_channel_init, _deinit, _send, _send_wait, _try_send, _receive,
+ * _receive_wait, _try_receive, _close, _is_closed, _count: see jzx_channel. */
+#define JZX_CHANNEL(name, type)                                                                    \
+    JZX_CHANNEL_FAMILY(name, type, channel)                                                        \
+    JZX_SYNC_FN jzx_err name##_channel_init(jzx_loop *loop, name##_channel *it, size_t capacity) { \
+        return jzx_channel_init(loop, it == NULL ? NULL : &it->channel, capacity, sizeof(type));   \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_channel_send(jzx_context *ctx, name##_channel *it, type value,      \
+                                            uint64_t deadline_ns) {                                \
+        return jzx_channel_send(ctx, it == NULL ? NULL : &it->channel, &value, deadline_ns);       \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_channel_send_wait(name##_channel *it, type value,                   \
+                                                 uint64_t deadline_ns) {                           \
+        return jzx_channel_send_wait(it == NULL ? NULL : &it->channel, &value, deadline_ns);       \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_channel_try_send(name##_channel *it, type value) {                  \
+        return jzx_channel_try_send(it == NULL ? NULL : &it->channel, &value);                     \
+    }                                                                                              \
+    JZX_SYNC_FN size_t name##_channel_count(const name##_channel *it) {                            \
+        return jzx_channel_count(it == NULL ? NULL : &it->channel);                                \
+    }
+
+/* One value, sent once, received once: name_oneshot and name_oneshot_init, _deinit, _send (never
+ * waits; JZX_ERR_CLOSED if something was sent), _receive, _receive_wait, _try_receive, _close (it
+ * will not come: who waits gets JZX_ERR_CLOSED), _is_closed. */
+#define JZX_ONESHOT(name, type)                                                                    \
+    JZX_CHANNEL_FAMILY(name, type, oneshot)                                                        \
+    JZX_SYNC_FN jzx_err name##_oneshot_init(jzx_loop *loop, name##_oneshot *it) {                  \
+        return jzx_channel_init_oneshot(loop, it == NULL ? NULL : &it->channel, sizeof(type));     \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_oneshot_send(name##_oneshot *it, type value) {                      \
+        return jzx_channel_try_send(it == NULL ? NULL : &it->channel, &value);                     \
+    }
 
 #endif
