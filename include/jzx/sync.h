@@ -199,6 +199,87 @@ JZX_API bool jzx_channel_is_closed(const jzx_channel *channel);
 /* Values that were sent and not received yet; 0 for a wrong object. */
 JZX_API size_t jzx_channel_count(const jzx_channel *channel);
 
+/* ---- gate: open or closed ---- */
+
+typedef struct jzx_gate {
+    jzx_sync_storage opaque;
+} jzx_gate;
+
+JZX_API jzx_err jzx_gate_init(jzx_loop *loop, jzx_gate *gate, bool is_open);
+JZX_API jzx_err jzx_gate_deinit(jzx_gate *gate);
+
+/* Lets all pass that wait now, and those that come until it is closed again. */
+JZX_API jzx_err jzx_gate_open(jzx_gate *gate);
+JZX_API jzx_err jzx_gate_close(jzx_gate *gate);
+
+/* False for a wrong object. */
+JZX_API bool jzx_gate_is_open(const jzx_gate *gate);
+
+/* Waits until it is open. */
+JZX_API jzx_err jzx_gate_pass(jzx_context *ctx, jzx_gate *gate, uint64_t deadline_ns);
+JZX_API jzx_err jzx_gate_pass_wait(jzx_gate *gate, uint64_t deadline_ns);
+
+/* ---- wait group: a number of things that are to be done ---- */
+
+typedef struct jzx_wait_group {
+    jzx_sync_storage opaque;
+} jzx_wait_group;
+
+JZX_API jzx_err jzx_wait_group_init(jzx_loop *loop, jzx_wait_group *group);
+JZX_API jzx_err jzx_wait_group_deinit(jzx_wait_group *group);
+
+/* So many more are to be done. JZX_ERR_FULL beyond UINT32_MAX. */
+JZX_API jzx_err jzx_wait_group_add(jzx_wait_group *group, uint32_t count);
+
+/* One is done. JZX_ERR_INVALID_ARG also if none was to be. */
+JZX_API jzx_err jzx_wait_group_done(jzx_wait_group *group);
+
+/* What is to be done; 0 for a wrong object. */
+JZX_API uint32_t jzx_wait_group_count(const jzx_wait_group *group);
+
+/* Waits until nothing is to be done. */
+JZX_API jzx_err jzx_wait_group_join(jzx_context *ctx, jzx_wait_group *group, uint64_t deadline_ns);
+JZX_API jzx_err jzx_wait_group_join_wait(jzx_wait_group *group, uint64_t deadline_ns);
+
+/* ---- barrier: a number of parties that meet, again and again ---- */
+
+typedef struct jzx_barrier {
+    jzx_sync_storage opaque;
+} jzx_barrier;
+
+/* JZX_ERR_INVALID_ARG also for 0 parties. */
+JZX_API jzx_err jzx_barrier_init(jzx_loop *loop, jzx_barrier *barrier, uint32_t parties);
+JZX_API jzx_err jzx_barrier_deinit(jzx_barrier *barrier);
+
+/* Waits until all parties have arrived; *is_last (may be NULL) is true for the one that came last.
+ * On an error it has not arrived: one that gives up, or is killed, does not count. */
+JZX_API jzx_err jzx_barrier_arrive(jzx_context *ctx, jzx_barrier *barrier, uint64_t deadline_ns,
+                                   bool *is_last);
+JZX_API jzx_err jzx_barrier_arrive_wait(jzx_barrier *barrier, uint64_t deadline_ns, bool *is_last);
+
+/* ---- once ---- */
+
+typedef struct jzx_once {
+    jzx_sync_storage opaque;
+    jzx_mutex mutex;
+} jzx_once;
+
+/* May wait, if it was called by a fiber; ctx is NULL on a thread. */
+typedef jzx_err (*jzx_once_fn)(jzx_context *ctx, void *arg);
+
+JZX_API jzx_err jzx_once_init(jzx_loop *loop, jzx_once *once);
+JZX_API jzx_err jzx_once_deinit(jzx_once *once);
+
+/* Calls fn, unless a call has succeeded before; while another calls it, waits for that. What fn
+ * returns other than JZX_OK is returned to its caller, and the next one calls it again; so it is
+ * if the caller ends in fn. JZX_ERR_BUSY in fn itself. */
+JZX_API jzx_err jzx_once_run(jzx_context *ctx, jzx_once *once, uint64_t deadline_ns, jzx_once_fn fn,
+                             void *arg);
+JZX_API jzx_err jzx_once_run_wait(jzx_once *once, uint64_t deadline_ns, jzx_once_fn fn, void *arg);
+
+/* False for a wrong object. */
+JZX_API bool jzx_once_is_done(const jzx_once *once);
+
 JZX_END_C
 
 /* A program need not use all functions of a family. */

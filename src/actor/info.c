@@ -131,6 +131,7 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
         [JZX_WAIT_SEMAPHORE] = "a semaphore",
         [JZX_WAIT_RWLOCK] = "a rwlock",
         [JZX_WAIT_CHANNEL] = "a channel",
+        [JZX_WAIT_SIGNAL] = "a signal",
     };
     bool is_known = (unsigned)kind < sizeof names / sizeof names[0] && names[kind] != NULL;
     return is_known ? names[kind] : "something unknown";

@@ -171,13 +171,12 @@ void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t 
     }
 }
 
-uint32_t jzx__source_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
-                              struct jzx__worker *me) {
+uint32_t jzx__source_unlock_and_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
+                                         struct jzx__worker *me) {
     struct jzx__list batch; /* under the lock as well: a party takes its link out of it, too */
     struct jzx__wake wake;
     uint32_t count = 0;
     jzx__list_init(&batch);
-    jzx__lock_acquire(source->lock);
     jzx__list_splice(&batch, &source->waiting);
     while (claim_first(&batch, kind, &wake) != NULL) {
         jzx__lock_release(source->lock);
@@ -187,6 +186,12 @@ uint32_t jzx__source_wake_all(struct jzx__source *source, enum jzx__cause_kind k
     }
     jzx__lock_release(source->lock);
     return count;
+}
+
+uint32_t jzx__source_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
+                              struct jzx__worker *me) {
+    jzx__lock_acquire(source->lock);
+    return jzx__source_unlock_and_wake_all(source, kind, me);
 }
 
 /* ---- wakers ---- */

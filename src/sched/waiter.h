@@ -398,6 +398,11 @@ void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t 
 uint32_t jzx__source_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
                               struct jzx__worker *me);
 
+/* The same for a caller that has the lock, which is released: those that come later are not meant,
+ * whatever becomes of the source meanwhile. */
+uint32_t jzx__source_unlock_and_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
+                                         struct jzx__worker *me);
+
 /* ---- wakers ---- */
 
 /* who is a struct jzx__task: its owner makes it ready; others, and its own turn, nudge it. */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The barrier. Who comes last begins the next round, and lets those pass that wait.
+ *
+ *   R1  `arrived` counts those of this round that wait. One that gives up takes itself back
+ *       (vacate), unless its round is over: then it has passed, whatever ended its wait.
+ *   R2  those of earlier rounds that were not claimed yet are in `passing`; whoever came last
+ *       claims them, or, if it is killed before it goes on, the part that ends it (give_back). */
+#include "sync/signal.h"
+
+struct barrier {
+    struct jzx__signal signal;  /* first */
+    struct jzx__source passing; /* R2 */
+    uint32_t parties;           /* never changes */
+
+    /* Under the lock. */
+    uint32_t arrived;
+    uint64_t round;
+};
+
+_Static_assert(sizeof(struct barrier) <= sizeof(jzx_barrier), "fits its storage");
+
+/* One that arrives: the slot of its link, in its frame. Under the lock. */
+struct arrival {
+    uint64_t round;
+    bool is_counted;
+    bool is_last;
+    bool has_passed; /* though its wait ended otherwise */
+};
+
+static struct barrier *barrier_of(const jzx_barrier *storage) {
+    return jzx__object_of(storage, JZX__SYNC_BARRIER);
+}
+
+static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {
+    struct barrier *barrier = JZX_CONTAINER_OF(source, struct barrier, signal.source);
+    struct arrival *arrival = link->slot;
+    if (barrier->arrived + 1 == barrier->parties)
+        return JZX__CAUSE_ITEM;
+    barrier->arrived++;
+    arrival->round = barrier->round;
+    arrival->is_counted = true;
+    return JZX__CAUSE_NONE;
+}
+
+static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__wake *wake) {
+    struct barrier *barrier = JZX_CONTAINER_OF(source, struct barrier, signal.source);
+    struct arrival *arrival = link->slot;
+    (void)wake;
+    arrival->is_last = true;
+    barrier->arrived = 0;
+    barrier->round++;
+    jzx__list_splice(&barrier->passing.waiting, &source->waiting);
+    return true;
+}
+
+static void let_pass(struct barrier *barrier, struct jzx__worker *me) {
+    jzx__source_wake_all(&barrier->passing, JZX__CAUSE_ITEM, me);
+}
+
+static void give_back(struct jzx__source *source, struct jzx__wait_link *link,
+                      struct jzx__worker *me) {
+    const struct arrival *arrival = link->slot;
+    if (arrival->is_last)
+        let_pass(JZX_CONTAINER_OF(source, struct barrier, signal.source), me);
+}
+
+static void vacate(struct jzx__source *source, struct jzx__wait_link *link,
+                   struct jzx__worker *me) {
+    struct barrier *barrier = JZX_CONTAINER_OF(source, struct barrier, signal.source);
+    struct arrival *arrival = link->slot;
+    (void)me;
+    if (!arrival->is_counted)
+        return;
+    jzx__lock_acquire(&barrier->signal.lock);
+    arrival->has_passed = arrival->round != barrier->round;
+    barrier->arrived -= !arrival->has_passed; /* R1 */
+    jzx__lock_release(&barrier->signal.lock);
+}
+
+jzx_err jzx_barrier_init(jzx_loop *loop, jzx_barrier *storage, uint32_t parties) {
+    static const struct jzx__source_ops ops = {
+        .look = look, .take = take, .give_back = give_back, .vacate = vacate};
+    struct barrier *barrier = (struct barrier *)(void *)storage;
+    if (parties == 0)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = jzx__signal_init(&barrier->signal, loop, JZX__SYNC_BARRIER, &ops);
+    if (err != JZX_OK)
+        return err;
+    jzx__source_init(&barrier->passing, &barrier->signal.lock, &ops);
+    barrier->parties = parties;
+    barrier->arrived = 0;
+    barrier->round = 0;
+    return JZX_OK;
+}
+
+jzx_err jzx_barrier_deinit(jzx_barrier *storage) {
+    struct barrier *barrier = barrier_of(storage);
+    if (barrier == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx__lock_acquire(&barrier->signal.lock);
+    bool is_used = !jzx__list_is_empty(&barrier->passing.waiting);
+    jzx__lock_release(&barrier->signal.lock);
+    return jzx__signal_deinit(&barrier->signal, is_used);
+}
+
+static jzx_err arrive(struct jzx__party *party, struct barrier *barrier, uint64_t deadline_ns,
+                      bool *is_last) {
+    struct arrival arrival = {.is_counted = false};
+    struct jzx__wait_link link = {.source = &barrier->signal.source, .slot = &arrival};
+    const struct jzx__event event = {
+        .kind = JZX_WAIT_SIGNAL, .object = (uintptr_t)barrier, .links = &link, .count = 1};
+    jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    if (arrival.is_last)
+        let_pass(barrier, party->me);
+    if (arrival.has_passed)
+        err = JZX_OK;
+    if (err == JZX_OK && is_last != NULL)
+        *is_last = arrival.is_last;
+    return err;
+}
+
+jzx_err jzx_barrier_arrive(jzx_context *ctx, jzx_barrier *storage, uint64_t deadline_ns,
+                           bool *is_last) {
+    struct barrier *barrier = barrier_of(storage);
+    struct jzx__party party;
+    if (barrier == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err =
+        jzx__party_begin_fiber(&party, &barrier->signal.object, ctx, "jzx_barrier_arrive");
+    if (err != JZX_OK)
+        return err;
+    err = arrive(&party, barrier, deadline_ns, is_last);
+    jzx__party_end(&party);
+    return err;
+}
+
+jzx_err jzx_barrier_arrive_wait(jzx_barrier *storage, uint64_t deadline_ns, bool *is_last) {
+    struct barrier *barrier = barrier_of(storage);
+    struct jzx__party party;
+    if (barrier == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err =
+        jzx__party_begin_thread(&party, &barrier->signal.object, "jzx_barrier_arrive_wait");
+    if (err != JZX_OK)
+        return err;
+    err = arrive(&party, barrier, deadline_ns, is_last);
+    jzx__party_end(&party);
+    return err;
+}

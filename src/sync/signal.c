@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "sync/signal.h"
+
+jzx_err jzx__signal_init(struct jzx__signal *signal, struct jzx_loop *loop,
+                         enum jzx__object_type type, const struct jzx__source_ops *ops) {
+    jzx_err err = jzx__object_init(&signal->object, loop, type);
+    if (err != JZX_OK)
+        return err;
+    jzx__lock_init(&signal->lock);
+    jzx__source_init(&signal->source, &signal->lock, ops);
+    return JZX_OK;
+}
+
+jzx_err jzx__signal_deinit(struct jzx__signal *signal, bool is_used) {
+    if (signal == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx__lock_acquire(&signal->lock);
+    is_used = is_used || !jzx__list_is_empty(&signal->source.waiting);
+    jzx__lock_release(&signal->lock);
+    if (is_used)
+        return JZX_ERR_BUSY;
+    jzx__lock_deinit(&signal->lock);
+    jzx__object_deinit(&signal->object);
+    return JZX_OK;
+}
+
+static jzx_err await(struct jzx__party *party, struct jzx__signal *signal, uint64_t deadline_ns) {
+    struct jzx__wait_link link = {.source = &signal->source};
+    const struct jzx__event event = {
+        .kind = JZX_WAIT_SIGNAL, .object = (uintptr_t)signal, .links = &link, .count = 1};
+    return jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+}
+
+jzx_err jzx__signal_await_fiber(jzx_context *ctx, struct jzx__signal *signal, const char *call,
+                                uint64_t deadline_ns) {
+    struct jzx__party party;
+    if (signal == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = jzx__party_begin_fiber(&party, &signal->object, ctx, call);
+    if (err != JZX_OK)
+        return err;
+    err = await(&party, signal, deadline_ns);
+    jzx__party_end(&party);
+    return err;
+}
+
+jzx_err jzx__signal_await_thread(struct jzx__signal *signal, const char *call,
+                                 uint64_t deadline_ns) {
+    struct jzx__party party;
+    if (signal == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = jzx__party_begin_thread(&party, &signal->object, call);
+    if (err != JZX_OK)
+        return err;
+    err = await(&party, signal, deadline_ns);
+    jzx__party_end(&party);
+    return err;
+}
