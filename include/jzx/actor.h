@@ -122,7 +122,7 @@ typedef enum jzx_wait_kind {
     JZX_WAIT_MUTEX = 12,
     JZX_WAIT_SEMAPHORE = 13,
     JZX_WAIT_RWLOCK = 14,
-    JZX_WAIT_CHANNEL = 15, /* a value, or room for one */
+    JZX_WAIT_CHANNEL = 15, /* or a broadcast: a value, or room for one */
     JZX_WAIT_SIGNAL = 16   /* a gate, a wait group or a barrier */
 } jzx_wait_kind;
 

@@ -33,7 +33,8 @@
     X(JZX_ERR_NO_SUCH_OP, -23, "the operation is unknown or complete")                             \
     X(JZX_ERR_NO_THREAD, -24, "the system gives no more threads")                                  \
     X(JZX_ERR_OWNER_DIED, -25, "the last owner has ended without giving it back")                  \
-    X(JZX_ERR_NOT_OWNER, -26, "the caller does not have it")
+    X(JZX_ERR_NOT_OWNER, -26, "the caller does not have it")                                       \
+    X(JZX_ERR_LAGGED, -27, "values were overwritten before they were read")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -280,6 +280,53 @@ JZX_API jzx_err jzx_once_run_wait(jzx_once *once, uint64_t deadline_ns, jzx_once
 /* False for a wrong object. */
 JZX_API bool jzx_once_is_done(const jzx_once *once);
 
+/* ---- broadcast: each reader sees each value ---- */
+
+/* What the typed broadcasts and latest values are made of, see JZX_BROADCAST and JZX_LATEST. */
+typedef struct jzx_broadcast {
+    jzx_sync_storage opaque;
+} jzx_broadcast;
+
+/* Where a reader is: memory of the program, of one reader at a time; it needs no end. */
+typedef struct jzx_reader {
+    jzx_broadcast *from;
+    uint64_t next;   /* the number of the value that it reads next, from 0 */
+    uint64_t missed; /* by the last read: values that were overwritten before */
+} jzx_reader;
+
+/* Keeps the last `keep` values of value_size bytes. JZX_ERR_INVALID_ARG (NULL, 0),
+ * JZX_ERR_NO_MEMORY, JZX_ERR_BUSY. */
+JZX_API jzx_err jzx_broadcast_init(jzx_loop *loop, jzx_broadcast *broadcast, size_t keep,
+                                   size_t value_size);
+JZX_API jzx_err jzx_broadcast_deinit(jzx_broadcast *broadcast);
+
+/* Never waits: a reader that is too far behind misses the oldest. JZX_ERR_CLOSED. */
+JZX_API jzx_err jzx_broadcast_publish(jzx_broadcast *broadcast, const void *value);
+
+/* Nothing more will be published; readers get what is left, and then JZX_ERR_CLOSED. */
+JZX_API jzx_err jzx_broadcast_close(jzx_broadcast *broadcast);
+
+/* A reader of all that is published from now on. */
+JZX_API jzx_err jzx_broadcast_subscribe(jzx_broadcast *broadcast, jzx_reader *reader);
+
+/* The next value. JZX_ERR_LAGGED: reader->missed values were overwritten before; nothing was read,
+ * and the next read begins with the oldest that is left. JZX_ERR_CLOSED, JZX_ERR_TIMEOUT,
+ * JZX_ERR_CANCELLED, JZX_ERR_WOULD_SUSPEND, JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_broadcast_read(jzx_context *ctx, jzx_reader *reader, uint64_t deadline_ns,
+                                   void *value);
+JZX_API jzx_err jzx_broadcast_read_wait(jzx_reader *reader, uint64_t deadline_ns, void *value);
+JZX_API jzx_err jzx_broadcast_try_read(jzx_reader *reader, void *value);
+
+/* The last value that was published, and how many there were, which may be NULL. JZX_ERR_TIMEOUT:
+ * none was. */
+JZX_API jzx_err jzx_broadcast_latest(jzx_broadcast *broadcast, void *value, uint64_t *version);
+
+/* Waits until there were others than *version, and reads the last of them. */
+JZX_API jzx_err jzx_broadcast_changed(jzx_context *ctx, jzx_broadcast *broadcast, uint64_t *version,
+                                      uint64_t deadline_ns, void *value);
+JZX_API jzx_err jzx_broadcast_changed_wait(jzx_broadcast *broadcast, uint64_t *version,
+                                           uint64_t deadline_ns, void *value);
+
 JZX_END_C
 
 /* A program need not use all functions of a family. */
@@ -343,6 +390,72 @@ JZX_END_C
     }                                                                                              \
     JZX_SYNC_FN jzx_err name##_oneshot_send(name##_oneshot *it, type value) {                      \
         return jzx_channel_try_send(it == NULL ? NULL : &it->channel, &value);                     \
+    }
+
+/* name_broadcast and name_broadcast_init, _deinit, _publish, _close, _subscribe, _read, _read_wait,
+ * _try_read: see jzx_broadcast. */
+#define JZX_BROADCAST(name, type)                                                                  \
+    typedef struct name##_broadcast {                                                              \
+        jzx_broadcast broadcast;                                                                   \
+    } name##_broadcast;                                                                            \
+    JZX_SYNC_FN jzx_err name##_broadcast_init(jzx_loop *loop, name##_broadcast *it, size_t keep) { \
+        return jzx_broadcast_init(loop, it == NULL ? NULL : &it->broadcast, keep, sizeof(type));   \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_deinit(name##_broadcast *it) {                            \
+        return jzx_broadcast_deinit(it == NULL ? NULL : &it->broadcast);                           \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_publish(name##_broadcast *it, type value) {               \
+        return jzx_broadcast_publish(it == NULL ? NULL : &it->broadcast, &value);                  \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_close(name##_broadcast *it) {                             \
+        return jzx_broadcast_close(it == NULL ? NULL : &it->broadcast);                            \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_subscribe(name##_broadcast *it, jzx_reader *reader) {     \
+        return jzx_broadcast_subscribe(it == NULL ? NULL : &it->broadcast, reader);                \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_read(jzx_context *ctx, jzx_reader *reader,                \
+                                              uint64_t deadline_ns, type *value) {                 \
+        return jzx_broadcast_read(ctx, reader, deadline_ns, value);                                \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_read_wait(jzx_reader *reader, uint64_t deadline_ns,       \
+                                                   type *value) {                                  \
+        return jzx_broadcast_read_wait(reader, deadline_ns, value);                                \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_try_read(jzx_reader *reader, type *value) {               \
+        return jzx_broadcast_try_read(reader, value);                                              \
+    }
+
+/* A value that changes, of which only the last counts: name_latest and name_latest_init (with the
+ * first value), _deinit, _set, _get (value and version), _changed and _changed_wait (wait until it
+ * has another version than *version, 0 for the first time). */
+#define JZX_LATEST(name, type)                                                                     \
+    typedef struct name##_latest {                                                                 \
+        jzx_broadcast broadcast;                                                                   \
+    } name##_latest;                                                                               \
+    JZX_SYNC_FN jzx_err name##_latest_set(name##_latest *it, type value) {                         \
+        return jzx_broadcast_publish(it == NULL ? NULL : &it->broadcast, &value);                  \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_latest_init(jzx_loop *loop, name##_latest *it, type value) {        \
+        jzx_err err =                                                                              \
+            jzx_broadcast_init(loop, it == NULL ? NULL : &it->broadcast, 1, sizeof(type));         \
+        return err == JZX_OK ? name##_latest_set(it, value) : err;                                 \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_latest_deinit(name##_latest *it) {                                  \
+        return jzx_broadcast_deinit(it == NULL ? NULL : &it->broadcast);                           \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_latest_get(name##_latest *it, type *value, uint64_t *version) {     \
+        return jzx_broadcast_latest(it == NULL ? NULL : &it->broadcast, value, version);           \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_latest_changed(jzx_context *ctx, name##_latest *it,                 \
+                                              uint64_t *version, uint64_t deadline_ns,             \
+                                              type *value) {                                       \
+        return jzx_broadcast_changed(ctx, it == NULL ? NULL : &it->broadcast, version,             \
+                                     deadline_ns, value);                                          \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_latest_changed_wait(name##_latest *it, uint64_t *version,           \
+                                                   uint64_t deadline_ns, type *value) {            \
+        return jzx_broadcast_changed_wait(it == NULL ? NULL : &it->broadcast, version,             \
+                                          deadline_ns, value);                                     \
     }
 
 #endif
