@@ -327,10 +327,59 @@ JZX_API jzx_err jzx_broadcast_changed(jzx_context *ctx, jzx_broadcast *broadcast
 JZX_API jzx_err jzx_broadcast_changed_wait(jzx_broadcast *broadcast, uint64_t *version,
                                            uint64_t deadline_ns, void *value);
 
+/* ---- select: the first of several ----
+ *
+ *     const jzx_case cases[] = {job_channel_case_receive(&jobs, &job),
+ *                               jzx_gate_case(&stopping)};
+ *     size_t index;
+ *     if (jzx_select(ctx, JZX_CASES(cases), jzx_in(ctx, JZX_MS(50)), &index) == JZX_OK)
+ *         if (index == 0) ... */
+
+typedef enum jzx_case_kind {
+    JZX_CASE_RECEIVE = 1, /* a jzx_channel; value: where the value goes */
+    JZX_CASE_SEND = 2,    /* a jzx_channel with a bound; value: what is sent */
+    JZX_CASE_GATE = 3,    /* a jzx_gate; it is open */
+    JZX_CASE_READ = 4     /* a jzx_reader; value: where the value goes */
+} jzx_case_kind;
+
+/* What one waits for. Made by the functions whose names have case in them. */
+typedef struct jzx_case {
+    jzx_case_kind kind;
+    void *object;
+    void *value;
+} jzx_case;
+
+#define JZX_SELECT_MAX 16u
+
+/* The arguments for an array. */
+#define JZX_CASES(array) (array), sizeof(array) / sizeof((array)[0]), sizeof((array)[0])
+
+/* Waits until one of the cases can go on, and does that one alone: *index says which. Of several
+ * that can, the first in the array is done. JZX_ERR_CLOSED: that of *index is closed.
+ * JZX_ERR_LAGGED: likewise, as for a read. JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED: nothing was done.
+ * JZX_ERR_WOULD_SUSPEND; JZX_ERR_INVALID_ARG (NULL, no case or more than JZX_SELECT_MAX, a wrong
+ * size or object, objects of two loops). *index is untouched on all but the first three. */
+JZX_API jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
+                           uint64_t deadline_ns, size_t *index);
+JZX_API jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size,
+                                uint64_t deadline_ns, size_t *index);
+
 JZX_END_C
 
 /* A program need not use all functions of a family. */
 #define JZX_SYNC_FN static inline __attribute__((unused))
+
+JZX_SYNC_FN jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value) {
+    jzx_case it;
+    it.kind = kind;
+    it.object = object;
+    it.value = value;
+    return it;
+}
+
+JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
+    return jzx_make_case(JZX_CASE_GATE, gate, NULL);
+}
 
 /* What channels and oneshots of a type have in common. */
 #define JZX_CHANNEL_FAMILY(name, type, kind)                                                       \
@@ -354,12 +403,16 @@ JZX_END_C
     JZX_SYNC_FN jzx_err name##_##kind##_close(name##_##kind *it) {                                 \
         return jzx_channel_close(it == NULL ? NULL : &it->channel);                                \
     }                                                                                              \
+    JZX_SYNC_FN jzx_case name##_##kind##_case_receive(name##_##kind *it, type *value) {            \
+        return jzx_make_case(JZX_CASE_RECEIVE, it == NULL ? NULL : &it->channel, value);           \
+    }                                                                                              \
     JZX_SYNC_FN bool name##_##kind##_is_closed(const name##_##kind *it) {                          \
         return jzx_channel_is_closed(it == NULL ? NULL : &it->channel);                            \
     }
 
 /* name_channel and name_channel_init, _deinit, _send, _send_wait, _try_send, _receive,
- * _receive_wait, _try_receive, _close, _is_closed, _count: see jzx_channel. */
+ * _receive_wait, _try_receive, _close, _is_closed, _count: see jzx_channel; _case_send and
+ * _case_receive, whose value is read or written when the case is done: see jzx_select. */
 #define JZX_CHANNEL(name, type)                                                                    \
     JZX_CHANNEL_FAMILY(name, type, channel)                                                        \
     JZX_SYNC_FN jzx_err name##_channel_init(jzx_loop *loop, name##_channel *it, size_t capacity) { \
@@ -376,13 +429,16 @@ JZX_END_C
     JZX_SYNC_FN jzx_err name##_channel_try_send(name##_channel *it, type value) {                  \
         return jzx_channel_try_send(it == NULL ? NULL : &it->channel, &value);                     \
     }                                                                                              \
+    JZX_SYNC_FN jzx_case name##_channel_case_send(name##_channel *it, type *value) {               \
+        return jzx_make_case(JZX_CASE_SEND, it == NULL ? NULL : &it->channel, value);              \
+    }                                                                                              \
     JZX_SYNC_FN size_t name##_channel_count(const name##_channel *it) {                            \
         return jzx_channel_count(it == NULL ? NULL : &it->channel);                                \
     }
 
 /* One value, sent once, received once: name_oneshot and name_oneshot_init, _deinit, _send (never
  * waits; JZX_ERR_CLOSED if something was sent), _receive, _receive_wait, _try_receive, _close (it
- * will not come: who waits gets JZX_ERR_CLOSED), _is_closed. */
+ * will not come: who waits gets JZX_ERR_CLOSED), _is_closed, _case_receive. */
 #define JZX_ONESHOT(name, type)                                                                    \
     JZX_CHANNEL_FAMILY(name, type, oneshot)                                                        \
     JZX_SYNC_FN jzx_err name##_oneshot_init(jzx_loop *loop, name##_oneshot *it) {                  \
@@ -393,7 +449,7 @@ JZX_END_C
     }
 
 /* name_broadcast and name_broadcast_init, _deinit, _publish, _close, _subscribe, _read, _read_wait,
- * _try_read: see jzx_broadcast. */
+ * _try_read: see jzx_broadcast; _case_read: see jzx_select. */
 #define JZX_BROADCAST(name, type)                                                                  \
     typedef struct name##_broadcast {                                                              \
         jzx_broadcast broadcast;                                                                   \
@@ -420,6 +476,9 @@ JZX_END_C
     JZX_SYNC_FN jzx_err name##_broadcast_read_wait(jzx_reader *reader, uint64_t deadline_ns,       \
                                                    type *value) {                                  \
         return jzx_broadcast_read_wait(reader, deadline_ns, value);                                \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_case name##_broadcast_case_read(jzx_reader *reader, type *value) {             \
+        return jzx_make_case(JZX_CASE_READ, reader, value);                                        \
     }                                                                                              \
     JZX_SYNC_FN jzx_err name##_broadcast_try_read(jzx_reader *reader, type *value) {               \
         return jzx_broadcast_try_read(reader, value);                                              \

@@ -24,6 +24,7 @@ static struct {
     struct timing timing;
     uint64_t random;
     number_channel channel;
+    jzx_gate gate;
     size_t bound;
     struct party parties[PARTIES];
 
@@ -45,7 +46,19 @@ static uint64_t below(uint64_t bound) {
     return random_below(&m.random, bound);
 }
 
+/* A select with a gate that stays closed is the same: every second time. */
+static jzx_err select_with_gate(jzx_context *ctx, jzx_case it, uint64_t deadline_ns) {
+    const jzx_case cases[] = {jzx_gate_case(&m.gate), it};
+    size_t index = 1;
+    jzx_err err = jzx_select(ctx, JZX_CASES(cases), deadline_ns, &index);
+    JZX_EXPECT_EQ(index, 1);
+    return err;
+}
+
 static jzx_err send(jzx_context *ctx, struct puppet *puppet) {
+    if (puppet->number % 2 == 0 && m.bound != JZX_UNBOUNDED)
+        return select_with_gate(ctx, number_channel_case_send(&m.channel, &puppet->number),
+                                puppet->deadline_ns);
     return number_channel_send(ctx, &m.channel, puppet->number, puppet->deadline_ns);
 }
 
@@ -55,6 +68,9 @@ static jzx_err try_send(jzx_context *ctx, struct puppet *puppet) {
 }
 
 static jzx_err receive(jzx_context *ctx, struct puppet *puppet) {
+    if (puppet->begun % 2 == 0)
+        return select_with_gate(ctx, number_channel_case_receive(&m.channel, &puppet->value),
+                                puppet->deadline_ns);
     return number_channel_receive(ctx, &m.channel, puppet->deadline_ns, &puppet->value);
 }
 
@@ -223,12 +239,14 @@ static bool play(uint64_t seed) {
     m.timing = timing_open();
     m.bound = below(5) == 0 ? JZX_UNBOUNDED : 1 + below(4);
     expect(number_channel_init(m.timing.loop, &m.channel, m.bound) == JZX_OK);
+    expect(jzx_gate_init(m.timing.loop, &m.gate, false) == JZX_OK);
     for (int i = 0; i < PARTIES; i++)
         puppet_spawn(&m.parties[i].puppet, &m.timing);
     for (int i = 0; i < STEPS && m.held; i++)
         step();
     timing_close(&m.timing);
     expect(JZX_EXPECT_EQ(number_channel_deinit(&m.channel), JZX_OK));
+    expect(JZX_EXPECT_EQ(jzx_gate_deinit(&m.gate), JZX_OK));
     return m.held;
 }
 

@@ -37,6 +37,7 @@ struct event {
 static struct {
     jzx_loop *loop;
     number_channel channel;
+    number_channel other;
     struct event *events;
     uint64_t values; /* to be sent */
     _Atomic uint64_t next;
@@ -91,8 +92,22 @@ static void send_all(jzx_context *ctx, uint64_t *random) {
 
 /* ---- receiving ---- */
 
+/* With a second channel, which stays empty. */
+static jzx_err select_as(jzx_context *ctx, uint64_t *value, uint64_t deadline_ns) {
+    uint64_t none;
+    const jzx_case cases[] = {number_channel_case_receive(&s.other, &none),
+                              number_channel_case_receive(&s.channel, value)};
+    size_t index = 1;
+    jzx_err err = ctx != NULL ? jzx_select(ctx, JZX_CASES(cases), deadline_ns, &index)
+                              : jzx_select_wait(JZX_CASES(cases), deadline_ns, &index);
+    JZX_EXPECT_EQ(index, 1);
+    return err;
+}
+
 static jzx_err receive_as(jzx_context *ctx, uint64_t *value, uint64_t *random) {
     uint64_t deadline_ns = random_deadline(random);
+    if (next_random(random) % 2 == 0)
+        return select_as(ctx, value, deadline_ns);
     if (next_random(random) % 4 == 0)
         return number_channel_try_receive(&s.channel, value);
     return ctx != NULL ? number_channel_receive(ctx, &s.channel, deadline_ns, value)
@@ -246,6 +261,7 @@ static void run(uint32_t workers, size_t capacity) {
     s.loop = fixture_loop_with(&JZX_CONFIG(.workers = workers));
     s.senders = SENDERS + THREADS;
     assert_int_equal(number_channel_init(s.loop, &s.channel, capacity), JZX_OK);
+    assert_int_equal(number_channel_init(s.loop, &s.other, 1), JZX_OK);
     for (uintptr_t i = 0; i < SENDERS + RECEIVERS; i++)
         spawn(i);
     for (uintptr_t i = 0; i <= 2 * THREADS; i++) {
@@ -261,6 +277,7 @@ static void run(uint32_t workers, size_t capacity) {
     check_order();
     fixture_destroy(s.loop);
     assert_int_equal(number_channel_deinit(&s.channel), JZX_OK);
+    assert_int_equal(number_channel_deinit(&s.other), JZX_OK);
     free(s.events);
 }
 
