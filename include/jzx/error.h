@@ -34,7 +34,8 @@
     X(JZX_ERR_NO_THREAD, -24, "the system gives no more threads")                                  \
     X(JZX_ERR_OWNER_DIED, -25, "the last owner has ended without giving it back")                  \
     X(JZX_ERR_NOT_OWNER, -26, "the caller does not have it")                                       \
-    X(JZX_ERR_LAGGED, -27, "values were overwritten before they were read")
+    X(JZX_ERR_LAGGED, -27, "values were overwritten before they were read")                        \
+    X(JZX_ERR_ALL_REJECTED, -28, "none of the futures has a value")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

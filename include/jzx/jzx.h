@@ -9,6 +9,7 @@
 #include "jzx/async.h"
 #include "jzx/blocking.h"
 #include "jzx/clock.h"
+#include "jzx/combine.h"
 #include "jzx/config.h"
 #include "jzx/context.h"
 #include "jzx/error.h"

@@ -221,6 +221,19 @@ static const char *text_of(const struct jzx_future *future) {
     return future->flags & JZX__FUTURE_TEXT ? future->value.text : "";
 }
 
+/* The object of from becomes that of the future. If that is settled, it stays where it is. */
+static jzx_err move_on(struct jzx_future *future, struct jzx__worker *me, struct jzx_future *from) {
+    /* acq_rel: pairs with itself and jzx_future_take: one gets it */
+    void *object = jzx__atomic_exchange_acq_rel(&from->value.moved.object, NULL);
+    const struct outcome outcome = {
+        .value = object, .is_moved = true, .drop = from->value.moved.drop};
+    if (settle(future, me, &outcome))
+        return JZX_OK;
+    if (object != NULL) /* release: pairs with the exchange above */
+        jzx__atomic_store_release(&from->value.moved.object, object);
+    return JZX_ERR_CANCELLED;
+}
+
 jzx_err jzx__future_copy(struct jzx_future *future, struct jzx__worker *me,
                          struct jzx_future *from) {
     JZX_ASSERT(jzx__future_is_settled(from));
@@ -229,6 +242,8 @@ jzx_err jzx__future_copy(struct jzx_future *future, struct jzx__worker *me,
         return jzx__future_reject(future, me, from->err, text_of(from));
     }
     JZX_ASSERT(from->value_size == future->value_size);
+    if (from->flags & JZX__FUTURE_MOVED)
+        return move_on(future, me, from);
     return jzx__future_resolve(future, me, from->value.bytes);
 }
 
@@ -570,6 +585,7 @@ void *jzx_future_take(jzx_future *future) {
 
 bool jzx__future_on(struct jzx_future *future, struct jzx__then *then, jzx__then_fn *run) {
     then->future = future;
+    then->lock = future->source.lock;
     then->run = run;
     jzx__lock_acquire(future->source.lock);
     bool waits = !jzx__future_is_settled(future);
@@ -585,7 +601,7 @@ bool jzx__future_on(struct jzx_future *future, struct jzx__then *then, jzx__then
 }
 
 bool jzx__future_off(struct jzx__then *then) {
-    struct jzx__lock *lock = then->future->source.lock;
+    struct jzx__lock *lock = then->lock;
     jzx__lock_acquire(lock);
     bool waited = then->place != NULL;
     if (waited) {

@@ -29,6 +29,7 @@ struct jzx__then {
     struct jzx__then *next;
     struct jzx__then **place;  /* that points to it, under the future's lock; NULL: it is in none */
     struct jzx_future *future; /* to which it has a handle */
+    struct jzx__lock *lock;    /* the future's, which off may need when the future is gone */
     jzx__then_fn *run;
 };
 
@@ -100,8 +101,8 @@ jzx_err jzx__future_resolve(struct jzx_future *future, struct jzx__worker *me, c
 jzx_err jzx__future_reject(struct jzx_future *future, struct jzx__worker *me, jzx_err err,
                            const char *text);
 
-/* The same with the value or error of another one, which is settled. An object that is moved stays
- * there, and is read here as a pointer: the caller sees to it that that one stays. */
+/* The same with the value or error of another one, which is settled. An object that was moved into
+ * that one moves on. */
 jzx_err jzx__future_copy(struct jzx_future *future, struct jzx__worker *me,
                          struct jzx_future *from);
 
@@ -114,7 +115,7 @@ jzx_err jzx__future_read(struct jzx_future *future, void *value);
 /* Runs then when the future is settled. False if it is: then is not kept. Has a handle. */
 bool jzx__future_on(struct jzx_future *future, struct jzx__then *then, jzx__then_fn *run);
 
-/* Takes it out. False if it was run, or is about to be. */
+/* Takes it out. False if it was run, or is about to be; the future may be gone then. */
 bool jzx__future_off(struct jzx__then *then);
 
 #endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* all, race, any, all_settled: how inputs become an outcome, and how they are let go. */
+#include "future/combine.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(jzx_settled) == 8, "values behind it are aligned as a value in a future is");
+
+struct jzx__combine *jzx__combine_of(struct jzx_future *result) {
+    return jzx__future_extra(result);
+}
+
+/* ---- letting go of items (L4) ---- */
+
+/* Items to let go, of this thread; linked by their thens, which are in no future. */
+struct row {
+    struct jzx__then *first;
+    struct jzx__then **last;
+};
+
+static _Thread_local struct row *row_of_thread;
+
+static struct jzx__combine_item *item_of(struct jzx__then *then) {
+    return JZX_CONTAINER_OF(then, struct jzx__combine_item, then);
+}
+
+/* The builder, or an item, needs the block no more (L1). */
+static void leave(struct jzx_future *result) {
+    /* acq_rel: pairs with itself: what others did with the block is over */
+    if (jzx__atomic_add_acq_rel(&jzx__combine_of(result)->kept, 0u - 1u) == 1)
+        jzx__future_let_go(result, JZX__HOLDER_PROMISE);
+}
+
+static void end_item(struct jzx__combine_item *item) {
+    struct jzx_future *result = item->result;
+    struct jzx_future *input = item->then.future;
+    if (jzx__future_is_settled(input))
+        (void)jzx__future_read(input, NULL); /* its error counts as read */
+    else if (jzx__combine_of(result)->cancels)
+        jzx_future_cancel(input);
+    jzx_future_release(input);
+    leave(result);
+}
+
+/* Nobody else will. */
+static void let_go(struct jzx__combine_item *item) {
+    struct row row = {.last = &row.first};
+    struct row *mine = row_of_thread != NULL ? row_of_thread : &row;
+    item->then.next = NULL;
+    *mine->last = &item->then;
+    mine->last = &item->then.next;
+    if (row_of_thread != NULL)
+        return;
+    row_of_thread = &row;
+    while (row.first != NULL) {
+        struct jzx__then *then = row.first;
+        row.first = then->next;
+        if (row.first == NULL)
+            row.last = &row.first;
+        end_item(item_of(then));
+    }
+    row_of_thread = NULL;
+}
+
+/* The result is settled, and all items are joined. */
+static void take_out_all(struct jzx_future *result) {
+    struct jzx__combine *combine = jzx__combine_of(result);
+    for (uint32_t i = 0; i < combine->count; i++)
+        if (jzx__future_off(&combine->items[i].then))
+            let_go(&combine->items[i]);
+}
+
+/* The caller has settled the result (L2), and keeps the block. */
+static void end(struct jzx_future *result) {
+    struct jzx__combine *combine = jzx__combine_of(result);
+    jzx__lock_acquire(result->source.lock);
+    combine->is_over = true;
+    bool closes = combine->is_built;
+    jzx__lock_release(result->source.lock);
+    if (closes)
+        take_out_all(result);
+}
+
+/* ---- what an input that is settled does to the result ---- */
+
+static size_t stride_of(const struct jzx__combine *combine) {
+    return combine->kind == JZX__COMBINE_ALL       ? combine->input_size
+           : combine->kind == JZX__COMBINE_SETTLED ? JZX_SETTLED_SIZE((size_t)combine->input_size)
+                                                   : 0;
+}
+
+/* Writes what the input has come to at its place (L3). Under the lock. */
+static void write_place(struct jzx_future *result, uint32_t index, struct jzx_future *input,
+                        jzx_err err) {
+    const struct jzx__combine *combine = jzx__combine_of(result);
+    unsigned char *place = result->value.bytes + index * stride_of(combine);
+    if (combine->kind == JZX__COMBINE_SETTLED) {
+        const jzx_settled record = {.err = err};
+        memset(place, 0, stride_of(combine));
+        memcpy(place, &record, sizeof record);
+        place += sizeof record;
+    }
+    if (err == JZX_OK && combine->input_size != 0 && stride_of(combine) != 0)
+        memcpy(place, input->value.bytes, combine->input_size);
+}
+
+/* True for the last one, if the result was not settled meanwhile. */
+static bool count_input(struct jzx_future *result, uint32_t index, struct jzx_future *input,
+                        jzx_err err) {
+    struct jzx__combine *combine = jzx__combine_of(result);
+    jzx__lock_acquire(result->source.lock);
+    bool is_open = !jzx__future_is_settled(result);
+    if (is_open)
+        write_place(result, index, input, err);
+    bool is_last = --combine->left == 0;
+    jzx__lock_release(result->source.lock);
+    return is_open && is_last;
+}
+
+/* True if the input has settled the result. */
+static bool take_list(struct jzx_future *result, struct jzx__worker *me, uint32_t index,
+                      struct jzx_future *input) {
+    const char *text = NULL;
+    bool is_all = jzx__combine_of(result)->kind == JZX__COMBINE_ALL;
+    jzx_err err = jzx_future_error(input, &text);
+    if (err == JZX_OK && (input->flags & JZX__FUTURE_MOVED)) {
+        err = JZX_ERR_INVALID_ARG;
+        text = "an object cannot be part of a list";
+    }
+    if (is_all && err != JZX_OK)
+        return jzx__future_reject(result, me, err, text) == JZX_OK;
+    return count_input(result, index, input, err) &&
+           jzx__future_resolve(result, me, result->value.bytes) == JZX_OK;
+}
+
+static bool take_any(struct jzx_future *result, struct jzx__worker *me, uint32_t index,
+                     struct jzx_future *input) {
+    if (jzx_future_error(input, NULL) == JZX_OK)
+        return jzx__future_copy(result, me, input) == JZX_OK;
+    return count_input(result, index, input, JZX_ERR_ALL_REJECTED) &&
+           jzx__future_reject(result, me, JZX_ERR_ALL_REJECTED, NULL) == JZX_OK;
+}
+
+static bool take_input(struct jzx_future *result, struct jzx__worker *me, uint32_t index,
+                       struct jzx_future *input) {
+    switch ((enum jzx__combine_kind)jzx__combine_of(result)->kind) {
+    case JZX__COMBINE_RACE: return jzx__future_copy(result, me, input) == JZX_OK;
+    case JZX__COMBINE_ANY: return take_any(result, me, index, input);
+    default: return take_list(result, me, index, input);
+    }
+}
+
+/* The block stays until the item is let go, which is the last thing. */
+static void run(struct jzx__then *then, struct jzx_future *input, struct jzx__worker *me) {
+    struct jzx__combine_item *item = item_of(then);
+    struct jzx_future *result = item->result;
+    struct jzx__combine *combine = jzx__combine_of(result);
+    if (take_input(result, me, (uint32_t)(item - combine->items), input))
+        end(result);
+    else if (combine->is_map)
+        jzx__combine_start_next(result);
+    let_go(item);
+}
+
+/* ---- the kind of future ---- */
+
+static size_t extra_size(size_t count) {
+    return sizeof(struct jzx__combine) + count * sizeof(struct jzx__combine_item);
+}
+
+static size_t extra_of(struct jzx_future *future) {
+    return extra_size(jzx__combine_of(future)->count);
+}
+
+static void cancel(struct jzx_future *future, struct jzx__worker *me) {
+    if (jzx__future_reject(future, me, JZX_ERR_CANCELLED, NULL) == JZX_OK)
+        end(future);
+}
+
+static const struct jzx__future_ops combine_ops = {.extra = extra_of, .cancel = cancel};
+
+/* ---- making one ---- */
+
+struct jzx_future *jzx__combine_create(struct jzx_loop *loop, struct jzx__worker *me,
+                                       enum jzx__combine_kind kind, size_t count,
+                                       size_t input_size) {
+    struct jzx__combine pattern = {
+        .kind = (uint8_t)kind, .left = (uint32_t)count, .input_size = (uint32_t)input_size};
+    bool is_list = kind == JZX__COMBINE_ALL || kind == JZX__COMBINE_SETTLED;
+    struct jzx_future *result = jzx__future_create(
+        jzx__future_home_of(loop), me, is_list ? count * stride_of(&pattern) : input_size,
+        extra_size(count), &combine_ops);
+    if (result == NULL)
+        return NULL;
+    struct jzx__combine *combine = jzx__combine_of(result);
+    memset(combine, 0, extra_size(count));
+    combine->kind = pattern.kind;
+    combine->left = pattern.left;
+    combine->count = pattern.left;
+    combine->input_size = pattern.input_size;
+    /* relaxed: nobody else has it yet */
+    jzx__atomic_store_relaxed(&combine->kept, (uint32_t)count + 1);
+    return result;
+}
+
+/* An empty list: what a list is that has come to its end. */
+static void settle_empty(struct jzx_future *result, struct jzx__worker *me) {
+    if (jzx__combine_of(result)->kind == JZX__COMBINE_ANY)
+        (void)jzx__future_reject(result, me, JZX_ERR_ALL_REJECTED, NULL);
+    else
+        (void)jzx__future_resolve(result, me, NULL);
+}
+
+void jzx__combine_build(struct jzx_future *result, struct jzx__worker *me) {
+    struct jzx__combine *combine = jzx__combine_of(result);
+    if (combine->count == 0)
+        settle_empty(result, me);
+    for (uint32_t i = 0; i < combine->count; i++) { /* for the closing */
+        struct jzx__combine_item *item = &combine->items[i];
+        item->result = result;
+        item->then.lock = item->then.future->source.lock;
+    }
+    for (uint32_t i = 0; i < combine->count; i++) {
+        struct jzx__combine_item *item = &combine->items[i];
+        if (jzx__future_is_settled(result))
+            let_go(item);
+        else if (!jzx__future_on(item->then.future, &item->then, run))
+            run(&item->then, item->then.future, me);
+    }
+    jzx__lock_acquire(result->source.lock);
+    combine->is_built = true;
+    bool closes = combine->is_over;
+    jzx__lock_release(result->source.lock);
+    if (closes)
+        take_out_all(result);
+    leave(result);
+}
+
+void jzx__combine_abandon(struct jzx_future *result) {
+    struct jzx__combine *combine = jzx__combine_of(result);
+    for (uint32_t i = 0; i < combine->count; i++)
+        jzx_future_release(combine->items[i].then.future);
+    jzx__future_let_go(result, JZX__HOLDER_PROMISE);
+    jzx_future_detach(result); /* it is not settled, and there is nothing to cancel */
+}
+
+void jzx__combine_start_next(struct jzx_future *result) {
+    struct jzx__combine *combine = jzx__combine_of(result);
+    struct jzx_future *input = NULL;
+    jzx__lock_acquire(result->source.lock);
+    if (!combine->is_over && combine->next < combine->count)
+        input = jzx_future_ref(combine->items[combine->next++].then.future);
+    jzx__lock_release(result->source.lock);
+    if (input == NULL)
+        return;
+    (void)jzx_async_start(input); /* an error rejects it, and so the result */
+    jzx_future_release(input);
+}
+
+/* The size of the values of a list; false if they are not of one, or a list is not valid. Of inputs
+ * that are all rejected, the largest: it does not depend on when they were. */
+static bool measure(const struct jzx_loop *loop, jzx_future *const *inputs, size_t count,
+                    size_t *value_size) {
+    bool is_known = false;
+    *value_size = 0;
+    if (count > JZX_FUTURE_VALUE_MAX / sizeof(struct jzx__combine_item) ||
+        (inputs == NULL && count != 0))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (inputs[i] == NULL || inputs[i]->home != jzx__future_home_of(loop))
+            return false;
+        if (jzx__future_state(inputs[i]) == JZX_FUTURE_REJECTED) {
+            if (!is_known && inputs[i]->value_size > *value_size)
+                *value_size = inputs[i]->value_size;
+            continue;
+        }
+        if (is_known && inputs[i]->value_size != *value_size)
+            return false;
+        is_known = true;
+        *value_size = inputs[i]->value_size;
+    }
+    return count == 0 || JZX_SETTLED_SIZE(*value_size) <= JZX_FUTURE_VALUE_MAX / count;
+}
+
+static jzx_err combine(jzx_loop *loop, enum jzx__combine_kind kind, jzx_future *const *inputs,
+                       size_t count, uint32_t flags, jzx_future **result) {
+    struct jzx__visit visit;
+    size_t value_size;
+    if (loop == NULL || result == NULL || (flags & ~JZX_CANCEL_INPUTS) != 0 ||
+        !measure(loop, inputs, count, &value_size))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    struct jzx_future *made = jzx__combine_create(loop, me, kind, count, value_size);
+    if (made != NULL) {
+        jzx__combine_of(made)->cancels = (flags & JZX_CANCEL_INPUTS) != 0;
+        for (size_t i = 0; i < count; i++)
+            jzx__combine_of(made)->items[i].then.future = jzx_future_ref(inputs[i]);
+        jzx__combine_build(made, me);
+    }
+    jzx__visit_end(&visit);
+    if (made == NULL)
+        return JZX_ERR_NO_MEMORY;
+    *result = made;
+    return JZX_OK;
+}
+
+jzx_err jzx_future_all(jzx_loop *loop, jzx_future *const *inputs, size_t count, uint32_t flags,
+                       jzx_future **result) {
+    return combine(loop, JZX__COMBINE_ALL, inputs, count, flags, result);
+}
+
+jzx_err jzx_future_race(jzx_loop *loop, jzx_future *const *inputs, size_t count, uint32_t flags,
+                        jzx_future **result) {
+    return count == 0 ? JZX_ERR_INVALID_ARG
+                      : combine(loop, JZX__COMBINE_RACE, inputs, count, flags, result);
+}
+
+jzx_err jzx_future_any(jzx_loop *loop, jzx_future *const *inputs, size_t count, uint32_t flags,
+                       jzx_future **result) {
+    return combine(loop, JZX__COMBINE_ANY, inputs, count, flags, result);
+}
+
+jzx_err jzx_future_all_settled(jzx_loop *loop, jzx_future *const *inputs, size_t count,
+                               uint32_t flags, jzx_future **result) {
+    return combine(loop, JZX__COMBINE_SETTLED, inputs, count, flags, result);
+}
