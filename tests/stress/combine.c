@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that settle and cancel inputs while others combine them, and cancel, read and release the
+ * results: each result is settled once with what its inputs allow, and no memory is left. */
+#include "fixture.h"
+
+#include <jzx/combine.h>
+#include <jzx/fiber.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define INPUTS 300u
+#define THREADS 4u
+#define KINDS 6u
+
+struct arena {
+    jzx_loop *loop;
+    jzx_promise *promises[INPUTS];
+    jzx_future *futures[INPUTS];
+    atomic_uint made;
+    atomic_uint wrong;
+};
+
+static void expect(struct arena *arena, bool held) {
+    if (!held)
+        atomic_fetch_add(&arena->wrong, 1);
+}
+
+static void *settle_all(void *arg) {
+    struct arena *arena = arg;
+    for (uint32_t i = 0; i < INPUTS; i++) {
+        uint64_t value = i;
+        if (i % 5 == 4)
+            (void)jzx_promise_reject(arena->promises[i], JZX_ERR_FULL, "no room");
+        else
+            (void)jzx_promise_resolve(arena->promises[i], &value);
+    }
+    return NULL;
+}
+
+static void *cancel_some(void *arg) {
+    struct arena *arena = arg;
+    for (uint32_t i = 0; i < INPUTS; i += 7)
+        jzx_future_cancel(arena->futures[i]);
+    return NULL;
+}
+
+static jzx_err add_one(jzx_context *ctx, const void *value, void *result, void *arg) {
+    uint64_t number;
+    (void)ctx, (void)arg;
+    memcpy(&number, value, sizeof number);
+    number++;
+    memcpy(result, &number, sizeof number);
+    return JZX_OK;
+}
+
+static jzx_future *make(struct arena *arena, uint32_t kind, jzx_future **inputs) {
+    const uint32_t flags = kind % 3 == 2 ? JZX_CANCEL_INPUTS : 0;
+    jzx_future *made = NULL;
+    jzx_err err = JZX_OK;
+    switch (kind % KINDS) {
+    case 0: err = jzx_future_all(arena->loop, inputs, 3, flags, &made); break;
+    case 1: err = jzx_future_race(arena->loop, inputs, 3, flags, &made); break;
+    case 2: err = jzx_future_any(arena->loop, inputs, 3, flags, &made); break;
+    case 3: err = jzx_future_all_settled(arena->loop, inputs, 3, flags, &made); break;
+    case 4: err = jzx_future_then(inputs[0], 8, add_one, NULL, &made); break;
+    default: err = jzx_future_timeout(inputs[0], JZX_NEVER, flags, &made); break;
+    }
+    expect(arena, err == JZX_OK || err == JZX_ERR_MAX_ACTORS);
+    return err == JZX_OK ? made : NULL;
+}
+
+/* What a result may be: values of its inputs, or an error that one can have. */
+static void check(struct arena *arena, uint32_t kind, uint32_t at, jzx_future *made) {
+    uint64_t values[6] = {0};
+    jzx_err err = jzx_future_wait(made, JZX_NEVER, values);
+    if (err != JZX_OK) {
+        expect(arena,
+               err == JZX_ERR_FULL || err == JZX_ERR_CANCELLED || err == JZX_ERR_ALL_REJECTED);
+        return;
+    }
+    for (uint32_t i = 0; kind % KINDS == 0 && i < 3; i++)
+        expect(arena, values[i] == (at + i) % INPUTS);
+    if (kind % KINDS == 4)
+        expect(arena, values[0] == at + 1);
+    if (kind % KINDS == 5)
+        expect(arena, values[0] == at);
+}
+
+static void *combine(void *arg) {
+    struct arena *arena = arg;
+    for (uint32_t round = 0; round < INPUTS * 4; round++) {
+        uint32_t at = round * 7 % INPUTS;
+        jzx_future *inputs[3];
+        for (uint32_t i = 0; i < 3; i++)
+            inputs[i] = arena->futures[(at + i) % INPUTS];
+        jzx_future *made = make(arena, round, inputs);
+        jzx_future *outer = NULL;
+        if (made == NULL)
+            continue;
+        atomic_fetch_add(&arena->made, 1);
+        if (round % 4 == 0 && jzx_future_race(arena->loop, &made, 1, 0, &outer) == JZX_OK)
+            jzx_future_release(outer);
+        if (round % 3 == 0)
+            jzx_future_cancel(made);
+        if (round % 3 == 1)
+            check(arena, round, at, made);
+        jzx_future_release(made);
+    }
+    return NULL;
+}
+
+static void *run_loop(void *arg) {
+    struct arena *arena = arg;
+    expect(arena, jzx_loop_run(arena->loop) == JZX_OK);
+    return NULL;
+}
+
+static void play(struct arena *arena) {
+    static void *(*const roles[THREADS])(void *) = {settle_all, cancel_some, combine, combine};
+    pthread_t threads[THREADS];
+    jzx_config config = {.size = sizeof config, .workers = 2};
+    memset(arena, 0, sizeof *arena);
+    arena->loop = fixture_loop_with(&config);
+    for (uint32_t i = 0; i < INPUTS; i++)
+        assert_int_equal(jzx_promise_create(arena->loop, sizeof(uint64_t), &arena->promises[i],
+                                            &arena->futures[i]),
+                         JZX_OK);
+    assert_int_equal(jzx_loop_hold(arena->loop), JZX_OK);
+    pthread_t runner;
+    assert_int_equal(pthread_create(&runner, NULL, run_loop, arena), 0);
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, roles[i], arena), 0);
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(jzx_loop_release(arena->loop), JZX_OK);
+    assert_int_equal(pthread_join(runner, NULL), 0);
+    for (uint32_t i = 0; i < INPUTS; i++) {
+        (void)jzx_future_error(arena->futures[i], NULL);
+        jzx_future_release(arena->futures[i]);
+    }
+}
+
+JZX_TEST(inputs_are_settled_while_results_are_made_cancelled_and_released) {
+    static struct arena arena;
+    const uint64_t rounds = jzx_test_rounds(20, 200);
+    for (uint64_t round = 0; round < rounds; round++) {
+        play(&arena);
+        assert_int_equal(arena.wrong, 0);
+        assert_true(arena.made > INPUTS);
+        fixture_destroy(arena.loop);
+    }
+}
