@@ -178,6 +178,9 @@ typedef struct jzx_config {
     jzx_on_wait on_wait;      /* what a call that waits does where nothing may wait */
     jzx_on_stall on_stall;    /* what a stall means for the actor */
     uint32_t max_io_watchers; /* descriptors that are watched at once (jzx/io.h); JZX_UNLIMITED */
+    const struct jzx_schedule_config *schedule; /* of jzx/schedule_admin.h; read by create. The
+                                                 * scheduler is made with the loop. NULL: with the
+                                                 * first job, and defaults */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

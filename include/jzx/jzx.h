@@ -26,6 +26,8 @@
 #include "jzx/observe.h"
 #include "jzx/op.h"
 #include "jzx/pool.h"
+#include "jzx/schedule.h"
+#include "jzx/schedule_admin.h"
 #include "jzx/scope.h"
 #include "jzx/supervisor.h"
 #include "jzx/sync.h"

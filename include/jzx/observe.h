@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef struct jzx_schedule_event jzx_schedule_event;
+
 typedef enum jzx_event_kind {
     JZX_EVENT_LOOP_START = 1,    /* at the first run or step, before anything else */
     JZX_EVENT_LOOP_STOP = 2,     /* when the loop was stopped or is destroyed: the last event */
@@ -32,9 +34,10 @@ typedef enum jzx_event_kind {
                                  * dead letter, unless keep_mailbox keeps it */
     JZX_EVENT_UNHANDLED_REJECTION = 14, /* a future was rejected, and its last handle was released
                                          * before anybody has read it; detail says how */
-    JZX_EVENT_OWNER_DIED = 15           /* an actor has ended with a lock or permits, see
+    JZX_EVENT_OWNER_DIED = 15,          /* an actor has ended with a lock or permits, see
                                          * jzx/sync.h: they are released; count says how many,
                                          * detail which. After its STOP or FAIL */
+    JZX_EVENT_SCHEDULE = 16             /* of the scheduler API: schedule says what */
 } jzx_event_kind;
 
 /* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
@@ -64,6 +67,7 @@ typedef struct jzx_event {
     uint64_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
                           * most 16,777,215, and jzx_stats counts what is beyond. DRAIN_CUT: those
                           * that were left */
+    const jzx_schedule_event *schedule; /* SCHEDULE; see jzx/schedule_admin.h. NULL otherwise */
 } jzx_event;
 
 /* Each callback may be NULL. They run on the worker where the event happens, and with several

@@ -82,6 +82,7 @@ enum jzx__part {
     JZX__PART_POOL = JZX__PART_RECORDS,
     JZX__PART_FUTURE,
     JZX__PART_BLOCKING,
+    JZX__PART_SCHEDULE,
     JZX__PART_COUNT
 };
 

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 struct jzx__lock {
     pthread_mutex_t mutex;
@@ -25,6 +26,11 @@ static inline void jzx__lock_deinit(struct jzx__lock *lock) {
 static inline void jzx__lock_acquire(struct jzx__lock *lock) {
     int failed = pthread_mutex_lock(&lock->mutex);
     JZX_ASSERT(failed == 0);
+}
+
+/* False if somebody has it, the calling thread perhaps. */
+static inline bool jzx__lock_try_acquire(struct jzx__lock *lock) {
+    return pthread_mutex_trylock(&lock->mutex) == 0;
 }
 
 static inline void jzx__lock_release(struct jzx__lock *lock) {

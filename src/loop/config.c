@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/sized.h"
 #include "sched/crew.h"
+#include "schedule/settings.h"
 
 #include "jzx/time.h"
 
@@ -119,7 +120,7 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "on_stall";
     if (config->max_io_watchers == JZX_NONE)
         return "max_io_watchers";
-    return NULL;
+    return jzx__settings_wrong(config->schedule, config->clock != NULL);
 }
 
 static const char *wrong_field(const jzx_config *config) {

@@ -21,6 +21,7 @@
 #include "sched/balance.h"
 #include "sched/idle.h"
 #include "sched/watchdog.h"
+#include "schedule/owner.h"
 #include "super/super.h"
 #include "timer/timer.h"
 
@@ -115,7 +116,8 @@ static const struct jzx__task_ops actor_ops = {
     .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns,
               [JZX__FEED_CALLS] = &calls_ops,
               [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail,
-              [JZX__FEED_OP_MAIL] = &jzx__op_mail},
+              [JZX__FEED_OP_MAIL] = &jzx__op_mail,
+              [JZX__FEED_SCHEDULE] = &jzx__schedule_pokes},
 };
 
 static void wake_all(struct jzx__clock_user *user) {
@@ -261,6 +263,7 @@ static void end_all(struct jzx_loop *loop, struct jzx__seat *seat) {
     }
     jzx__crew_sit(seat, loop->sched.workers[0], true);
     if (!loop->ended) {
+        jzx__scheduler_end(loop, loop->sched.workers[0]);
         jzx__loop_tell_left(loop);
         emit_loop(loop, JZX_EVENT_LOOP_STOP);
     }

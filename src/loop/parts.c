@@ -21,6 +21,7 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_OP] = &jzx__lane_op,
     [JZX__LANE_IO] = &jzx__lane_io,
     [JZX__LANE_IO_ASK] = &jzx__lane_io,
+    [JZX__LANE_JOB] = &jzx__lane_job,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
@@ -39,6 +40,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_IO] = &jzx__part_io,
     [JZX__PART_BLOCKING] = &jzx__part_blocking,
     [JZX__PART_SYNC] = &jzx__part_sync,
+    [JZX__PART_SCHEDULE] = &jzx__part_schedule,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

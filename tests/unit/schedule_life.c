@@ -361,3 +361,21 @@ JZX_TEST(a_job_whose_receiver_is_gone_ends_quietly) {
         JZX_EXPECT(rig->told[i].kind < JZX__EVENT_FIRST_WARNING);
     rig_destroy(rig);
 }
+
+JZX_TEST(a_run_that_is_given_up_cancels_its_job_without_a_word) {
+    struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
+    jzx__job_id once = rig_once(rig, 1);
+    jzx__job_id rate = rig_rate(rig, 1, 1);
+    rig->holds_back = true;
+    rig_advance(rig, 1);
+    jzx__schedule_give_up(&rig->s, once);
+    jzx__schedule_give_up(&rig->s, rate);
+    JZX_EXPECT(jzx__schedule_complete(&rig->s, once, rig->clock.now_ns, 0));
+    JZX_EXPECT(jzx__schedule_complete(&rig->s, rate, rig->clock.now_ns, 0));
+    JZX_EXPECT_EQ(rig_state(rig, once), JZX__JOB_CANCELLED);
+    JZX_EXPECT_EQ(rig_state(rig, rate), JZX__JOB_CANCELLED);
+    JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_HANDLER_FAILED), 0);
+    JZX_EXPECT_EQ(jzx__schedule_metrics_of(&rig->s).dropped_total, 2);
+    JZX_EXPECT_EQ(rig->released, 2);
+    rig_destroy(rig);
+}

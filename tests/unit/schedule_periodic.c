@@ -246,3 +246,56 @@ JZX_TEST(fixed_rate_makes_up_for_every_pause_whatever_its_cause) {
     run_seeds("fixed_rate_makes_up_for_every_pause_whatever_its_cause", 1000,
               no_point_of_the_grid_is_lost);
 }
+
+/* ---- drivers that know the time ---- */
+
+/* The owner was in the handler itself: the ticks that passed meanwhile are run only afterwards. */
+JZX_TEST(ticks_that_passed_during_a_run_are_missed_also_if_they_are_run_later) {
+    struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
+    jzx__job_id job = rig_rate(rig, 2, 2);
+    rig->holds_back = true;
+    rig_advance(rig, 2);
+    rig->holds_back = false;
+    JZX_EXPECT(jzx__schedule_complete(&rig->s, job, 9 * (uint64_t)TICK_NS, 0));
+    rig_advance(rig, 7); /* up to 9: points 4, 6 and 8 are not fired one by one */
+    JZX_EXPECT_EQ(rig->count, 1);
+    rig_advance(rig, 1);
+    JZX_EXPECT_EQ(rig->count, 2);
+    JZX_EXPECT_EQ(rig->deliveries[1].tick, 10);
+    rig_expect_batch(rig->deliveries[1].batch, 4, 3, JZX__JOB_FIXED_RATE);
+    rig_destroy(rig);
+}
+
+JZX_TEST(a_leap_is_one_pass_in_which_nothing_is_missed_or_judged) {
+    struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
+    jzx__job_id job = rig_rate(rig, 1, 1);
+    rig->holds_back = true;
+    jzx__schedule_leap(&rig->s, 100);
+    rig->holds_back = false;
+    JZX_EXPECT_EQ(rig->count, 1);
+    JZX_EXPECT_EQ(rig->s.tick, 100);
+    JZX_EXPECT(jzx__schedule_complete(&rig->s, job, rig->clock.now_ns, 0));
+    jzx__schedule_leap(&rig->s, 1);
+    rig_expect_batch(rig->deliveries[1].batch, 100, 0, JZX__JOB_FIXED_RATE);
+    JZX_EXPECT_EQ(rig->s.runner.overflow_events, 0);
+    JZX_EXPECT_EQ(rig->s.pressure.state, JZX__BP_NORMAL);
+    rig_destroy(rig);
+}
+
+JZX_TEST(idle_ticks_are_passed_up_to_the_next_job_and_are_owed_no_more) {
+    struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
+    rig_once(rig, 10);
+    rig->s.runner.owed = 4;
+    jzx__schedule_pass_idle(&rig->s, 3);
+    JZX_EXPECT_EQ(rig->s.tick, 3);
+    JZX_EXPECT_EQ(rig->s.runner.owed, 1);
+    jzx__schedule_pass_idle(&rig->s, 2); /* over already */
+    JZX_EXPECT_EQ(rig->s.tick, 3);
+    jzx__schedule_pass_idle(&rig->s, 1000);
+    JZX_EXPECT_EQ(rig->s.tick, 9); /* the tick before it is due */
+    JZX_EXPECT_EQ(rig->s.runner.owed, 0);
+    JZX_EXPECT_EQ(rig->count, 0);
+    rig_advance(rig, 1);
+    JZX_EXPECT_EQ(rig->count, 1);
+    rig_destroy(rig);
+}

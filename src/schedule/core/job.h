@@ -61,6 +61,7 @@ struct jzx__job {
     uint64_t slot;     /* the tick at which the wheel has it */
     uint64_t last_fire;
     uint64_t paced_until; /* see rate.h */
+    uint64_t not_before;  /* the first tick after the last run, if that took ticks; else 0 */
     struct jzx__batch batch;
     uint32_t deferrals; /* ticks since the receiver first had no room */
     enum jzx__job_where where;

@@ -71,6 +71,7 @@ static void enter(struct jzx__schedule *s, struct jzx__job *job) {
     job->sequence = ++s->sequence;
     job->last_fire = 0;
     job->paced_until = s->pass_end;
+    job->not_before = 0;
     job->batch = (struct jzx__batch){0, 0, job->mode};
     job->deferrals = 0;
     job->is_registered = true;
@@ -123,6 +124,10 @@ static void go_again(struct jzx__schedule *s, struct jzx__job *job) {
     else if (job->mode == JZX__JOB_FIXED_DELAY)
         job->deadline = jzx__delay_next(job->finished_ns, job->delay_ns, s->config.resolution_ns,
                                         s->places.wheel.now);
+    /* Ticks that passed during the run are missed, also if they are still to be run; those that had
+     * passed before are the driver's, which makes up for them. */
+    uint64_t finished = jzx__ticks_down(job->finished_ns, s->config.resolution_ns);
+    job->not_before = finished > job->paced_until ? finished + 1 : 0;
     if (!jzx__job_again(&job->word)) {
         end_cancelled(s, job);
         return;
@@ -196,6 +201,15 @@ bool jzx__schedule_complete_elsewhere(struct jzx__schedule *s, jzx__job_id id, u
         return false;
     jzx__mpsc_push(&s->back, &job->back);
     return true;
+}
+
+void jzx__schedule_give_up(struct jzx__schedule *s, jzx__job_id id) {
+    uintptr_t generation = 0;
+    struct jzx__job *job = jzx__job_table_find(&s->table, id, &generation);
+    if (job != NULL && generation_of(job) == generation)
+        jzx__job_abandon(&job->word);
+    /* relaxed: a gauge that the owner reads */
+    (void)jzx__atomic_add_relaxed(&s->dropped_elsewhere, 1);
 }
 
 bool jzx__schedule_may_run(struct jzx__schedule *s, jzx__job_id id) {

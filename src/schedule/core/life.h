@@ -24,6 +24,10 @@ enum jzx__job_state jzx__schedule_state(const struct jzx__schedule *s, jzx__job_
  * Then the handler is not called, but the completion is still due. */
 bool jzx__schedule_may_run(struct jzx__schedule *s, jzx__job_id id);
 
+/* Any thread, before the completion: the run will never be handled, as its receiver has ended. The
+ * job is cancelled without a word. */
+void jzx__schedule_give_up(struct jzx__schedule *s, jzx__job_id id);
+
 /* The handler has ended at finished_ns, with 0 or an error, or was not called. An error ends the
  * job. False: the id does not name a job in flight. */
 bool jzx__schedule_complete(struct jzx__schedule *s, jzx__job_id id, uint64_t finished_ns,

@@ -66,7 +66,8 @@ enum jzx__placed jzx__places_add(struct jzx__places *places, struct jzx__job *jo
 
 void jzx__places_add_again(struct jzx__places *places, struct jzx__job *job) {
     JZX_ASSERT(job->where == JZX__WHERE_NOWHERE);
-    uint64_t tick = tick_for(places, job->deadline);
+    uint64_t deadline = job->deadline > job->not_before ? job->deadline : job->not_before;
+    uint64_t tick = tick_for(places, deadline);
     bool is_near = jzx__wheel_is_near(&places->wheel, tick);
     if (!is_near && put_in_overflow(places, job))
         return;

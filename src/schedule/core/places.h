@@ -43,7 +43,7 @@ void jzx__places_deinit(struct jzx__places *places);
 /* For job->deadline; at the next tick if that is over. A job that is refused is nowhere. */
 enum jzx__placed jzx__places_add(struct jzx__places *places, struct jzx__job *job);
 
-/* The same for a job that must not get lost (P2). */
+/* The same for a job that must not get lost (P2), and not before job->not_before. */
 void jzx__places_add_again(struct jzx__places *places, struct jzx__job *job);
 
 /* Takes a job out, wherever it is. */

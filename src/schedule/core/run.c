@@ -116,12 +116,30 @@ struct jzx__schedule_pass jzx__schedule_run(struct jzx__schedule *s) {
     pass.ticks = jzx__tick_runner_chunk(&s->runner);
     if (pass.event.mode == JZX__TICKS_CATCH_UP)
         s->drift.compensations += pass.ticks;
-    s->pass_end = s->tick + pass.ticks;
+    s->pass_end = s->tick + s->runner.owed;
     if (pass.event.mode == JZX__TICKS_NORMAL)
         s->drift_told = false;
     run_chunk(s, pass.ticks);
     pass.has_more = s->runner.owed > 0;
     return pass;
+}
+
+void jzx__schedule_pass_idle(struct jzx__schedule *s, uint64_t to) {
+    uint64_t next = jzx__pressure_needs_ticks(s) ? s->tick + 1 : jzx__places_next(&s->places);
+    uint64_t last = next <= to ? next - 1 : to;
+    if (last <= s->tick)
+        return;
+    uint64_t ticks = last - s->tick;
+    s->runner.owed -= ticks < s->runner.owed ? ticks : s->runner.owed;
+    jzx__schedule_pass_over(s, ticks);
+}
+
+void jzx__schedule_leap(struct jzx__schedule *s, uint64_t ticks) {
+    s->runner.owed += ticks;
+    s->drift_told = false;
+    s->pass_end = s->tick + s->runner.owed;
+    while (s->runner.owed > 0)
+        run_chunk(s, jzx__tick_runner_chunk(&s->runner));
 }
 
 /* By hand every tick is a pass of its own: between two of them receivers had time. */

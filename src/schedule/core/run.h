@@ -32,6 +32,14 @@ bool jzx__schedule_advance(struct jzx__schedule *s, uint64_t ticks);
  * and a driver that can may sleep. */
 uint64_t jzx__schedule_next_tick(struct jzx__schedule *s);
 
+/* For drivers that know the time themselves. Passes over ticks up to `to` at which there is nothing
+ * to do, owed or not: they are no backlog. */
+void jzx__schedule_pass_idle(struct jzx__schedule *s, uint64_t to);
+
+/* Runs so many ticks of a clock that was moved by hand, as one pass: a pause that is nobody's
+ * fault, so that nothing is judged and no run counts as missed. */
+void jzx__schedule_leap(struct jzx__schedule *s, uint64_t ticks);
+
 /* Runs all that is owed, whatever the phase: for the shutdown. */
 void jzx__schedule_run_owed(struct jzx__schedule *s);
 

@@ -124,7 +124,7 @@ struct jzx__schedule {
     struct jzx__job *firing; /* being delivered now; its end waits until that returns */
     bool firing_ended;
     uint64_t tick;     /* that was run last */
-    uint64_t pass_end; /* the last tick of the pass that runs now */
+    uint64_t pass_end; /* the last tick that had passed when the pass began that runs now */
     uint64_t sequence; /* of registrations */
     enum jzx__schedule_phase phase;
     struct jzx__driver driver;
