@@ -71,7 +71,8 @@ static uint64_t jitter_of_worker(void *ctx) {
     return ((const struct jzx__scheduler *)ctx)->jitter_ns;
 }
 
-void jzx__driver_pass_idle(struct jzx__scheduler *scheduler, uint64_t to) {
+/* Passes over ticks up to `to` at which there is nothing to do. */
+static void pass_idle(struct jzx__scheduler *scheduler, uint64_t to) {
     jzx__schedule_pass_idle(&scheduler->core, to);
     jzx__driver_leave_tick(scheduler);
 }
@@ -81,9 +82,9 @@ static void run_automatic(struct jzx__scheduler *scheduler) {
     struct jzx__schedule *core = &scheduler->core;
     uint64_t now = jzx__schedule_now(core).ticks;
     note_jitter(scheduler);
-    jzx__driver_pass_idle(scheduler, now);
+    pass_idle(scheduler, now);
     jzx__schedule_take_in(core);
-    jzx__driver_pass_idle(scheduler, now);
+    pass_idle(scheduler, now);
     if (core->tick >= now || jzx__schedule_next_tick(core) > now)
         return;
     uint64_t passed = now - core->tick - core->runner.owed;
@@ -99,14 +100,30 @@ static void run_automatic(struct jzx__scheduler *scheduler) {
 
 /* ---- those of the program ---- */
 
-static void run_announced(struct jzx__scheduler *scheduler) {
+/* What was announced while there was no job is no backlog either: the clock says where we are. */
+static void skip_announced(struct jzx__scheduler *scheduler) {
     struct jzx__schedule *core = &scheduler->core;
-    if (scheduler->was_idle) {
-        /* What was announced while there was no job is no backlog either. */
-        (void)jzx__tick_source_pull(&core->source);
-        jzx__schedule_pass_idle(core, jzx__schedule_now(core).ticks);
-    }
-    (void)jzx__schedule_run(core);
+    uint64_t before = core->tick;
+    uint32_t announced = jzx__tick_source_pull(&core->source);
+    pass_idle(scheduler, jzx__schedule_now(core).ticks);
+    uint64_t passed = core->tick - before;
+    if (passed < announced)
+        (void)jzx__tick_source_notify(&core->source, announced - (uint32_t)passed);
+}
+
+void jzx__driver_before_add(struct jzx__scheduler *scheduler) {
+    if (scheduler->core.phase != JZX__PHASE_ACTIVE)
+        return;
+    if (scheduler->is_automatic)
+        pass_idle(scheduler, jzx__schedule_now(&scheduler->core).ticks);
+    else if (scheduler->was_idle && scheduler->settings.driver_kind != JZX_DRIVER_MANUAL)
+        skip_announced(scheduler);
+}
+
+static void run_announced(struct jzx__scheduler *scheduler) {
+    if (scheduler->was_idle)
+        skip_announced(scheduler);
+    (void)jzx__schedule_run(&scheduler->core);
 }
 
 void jzx__driver_run(struct jzx__scheduler *scheduler) {

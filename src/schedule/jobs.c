@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "schedule/core/admit.h"
 #include "schedule/core/life.h"
+#include "schedule/driver.h"
 #include "schedule/item.h"
 #include "schedule/owner.h"
 #include "schedule/runner.h"
@@ -77,7 +78,7 @@ static struct jzx__schedule_result submit(struct jzx__scheduler *scheduler, stru
                                           const struct jzx__schedule_request *request) {
     struct jzx__schedule_result result;
     if (jzx__owner_try_acquire(scheduler, me)) {
-        jzx__owner_pass_idle(scheduler);
+        jzx__driver_before_add(scheduler);
         result = jzx__schedule_add(&scheduler->core, request);
         jzx__owner_release(scheduler, jzx__owner_due_of(scheduler, result.job));
     } else {

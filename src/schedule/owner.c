@@ -177,12 +177,6 @@ void jzx__owner_release(struct jzx__scheduler *scheduler, uint64_t due_ns) {
 
 /* ---- what is due ---- */
 
-void jzx__owner_pass_idle(struct jzx__scheduler *scheduler) {
-    struct jzx__schedule *core = &scheduler->core;
-    if (scheduler->is_automatic && core->phase == JZX__PHASE_ACTIVE)
-        jzx__driver_pass_idle(scheduler, jzx__schedule_now(core).ticks);
-}
-
 uint64_t jzx__owner_due_of(struct jzx__scheduler *scheduler, jzx__job_id id) {
     struct jzx__schedule *core = &scheduler->core;
     uintptr_t generation = 0;
@@ -192,7 +186,10 @@ uint64_t jzx__owner_due_of(struct jzx__scheduler *scheduler, jzx__job_id id) {
     if (scheduler->is_automatic)
         return jzx__schedule_tick_ns(core,
                                      job->where == JZX__WHERE_WHEEL ? job->slot : job->deadline);
-    return scheduler->was_idle ? jzx__driver_next_look(scheduler) : JZX_NEVER;
+    if (!scheduler->was_idle)
+        return JZX_NEVER;
+    scheduler->was_idle = false;
+    return jzx__driver_next_look(scheduler);
 }
 
 /* Owner. When worker 0 has something to do again. */

@@ -32,9 +32,6 @@ void jzx__owner_disarm(struct jzx__scheduler *scheduler);
 /* The event stream of the core. */
 void jzx__owner_emit(void *ctx, const struct jzx__schedule_event *event);
 
-/* Owner. What worker 0 knows of the time before a job is added: idle ticks pass. */
-void jzx__owner_pass_idle(struct jzx__scheduler *scheduler);
-
 /* Owner. When the job runs next, in the time of the loop; JZX_NEVER if worker 0 need not look for
  * it. */
 uint64_t jzx__owner_due_of(struct jzx__scheduler *scheduler, jzx__job_id id);

@@ -184,6 +184,7 @@ JZX_TEST(a_job_that_has_completed_cannot_be_cancelled, "B78", "B79", "B82") {
     rig_open(&rig, NULL);
     jzx_job_id job = rig_once(&rig, 1, TICKS(1));
     rig_pass(&rig, 1);
+    JZX_EXPECT_EQ(rig.notes.count, 1);
     for (uint32_t i = 0; i < 3; i++) {
         rig_expect_state(&rig, job, JZX_JOB_COMPLETED);
         JZX_EXPECT(!jzx_job_cancel(rig.loop, job));
