@@ -269,6 +269,11 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(fiber_spawn)                                                                                 \
     X(fiber_memory)                                                                                \
     X(fiber_million)                                                                               \
+    X(schedule_cancel)                                                                             \
+    X(schedule_fire)                                                                               \
+    X(schedule_overflow)                                                                           \
+    X(schedule_late_1k)                                                                            \
+    X(schedule_late_10k)                                                                           \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

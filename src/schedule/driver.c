@@ -158,8 +158,9 @@ static uint64_t announce(struct jzx__driver_thread *thread, uint64_t last) {
     /* relaxed: a figure */
     jzx__atomic_store_relaxed(&thread->jitter_ns, now_ns % thread->resolution_ns);
     (void)jzx__tick_source_notify(thread->source, (uint32_t)(now - last));
-    /* relaxed: a job that is missed now is seen a tick later; its deadline is that far at least */
-    if (jzx__atomic_load_relaxed(&scheduler->core.active) != 0)
+    /* relaxed, both: a job that is missed now is seen a tick later; its deadline is that far */
+    if (jzx__atomic_load_relaxed(&scheduler->core.active) != 0 ||
+        jzx__atomic_load_relaxed(&scheduler->wants_ticks) != 0)
         jzx__owner_poke(scheduler);
     return now;
 }

@@ -36,10 +36,11 @@ static struct jzx__message *make_body(struct jzx_loop *loop, struct jzx__worker 
 /* A special message needs a receiver with a cold record, and delivering must not need memory. */
 static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me,
                       struct jzx__schedule_item *item) {
-    const struct jzx__actor *actor =
-        item->fn != NULL ? NULL : jzx__table_lookup(&loop->table, item->to);
+    struct jzx__actor *actor = item->fn != NULL ? NULL : jzx__table_lookup(&loop->table, item->to);
     if (actor == NULL || jzx__actor_cold(actor) != NULL)
         return true; /* runners are made with one */
+    if (jzx__worker_owns(me, &actor->task))
+        return jzx__cold_ensure(loop, me, actor) != NULL;
     item->spare = jzx__cold_create(loop, me);
     return item->spare != NULL;
 }

@@ -199,6 +199,8 @@ static uint64_t next_due(struct jzx__scheduler *scheduler) {
         return JZX_NEVER;
     uint64_t next = jzx__schedule_next_tick(core);
     scheduler->was_idle = next == UINT64_MAX && core->runner.owed == 0;
+    /* relaxed: a hint for the driver's thread, which looks again at its next tick */
+    jzx__atomic_store_relaxed(&scheduler->wants_ticks, scheduler->was_idle ? 0u : 1u);
     if (core->runner.owed > 0) {
         /* At its next look, after others had a turn: the wheel counts whole milliseconds. */
         uint64_t now_ns = jzx__clock_now(&scheduler->loop->sched.clock);

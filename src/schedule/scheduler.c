@@ -22,6 +22,7 @@ static void init_words(struct jzx__scheduler *scheduler) {
     jzx__atomic_store_relaxed(&scheduler->shadow_ns, (uint64_t)0);
     /* relaxed: as above */
     jzx__atomic_store_relaxed(&scheduler->poked, 0u);
+    jzx__atomic_store_relaxed(&scheduler->wants_ticks, 0u);
     for (uint32_t i = 0; i < JZX__DISPATCHERS_MAX; i++) {
         /* relaxed: as above */
         jzx__atomic_store_relaxed(&scheduler->runners[i], JZX_NOBODY);

@@ -62,11 +62,12 @@ struct jzx__scheduler {
     struct jzx__driver_thread thread;
 
     /* Any thread. */
-    _Atomic uint64_t armed_ns;  /* Q2: written under the lock */
-    _Atomic uint64_t shadow_ns; /* while ticks run on a clock that was moved by hand: the tick's
+    _Atomic uint64_t armed_ns;    /* Q2: written under the lock */
+    _Atomic uint64_t shadow_ns;   /* while ticks run on a clock that was moved by hand: the tick's
                                    * time; else 0. Written under the lock */
-    _Atomic uint32_t poked;     /* 1: the node is on its way to worker 0 */
-    struct jzx__mpsc_node poke; /* in worker 0's feed */
+    _Atomic uint32_t wants_ticks; /* 1: not idle at the last look; written under the lock */
+    _Atomic uint32_t poked;       /* 1: the node is on its way to worker 0 */
+    struct jzx__mpsc_node poke;   /* in worker 0's feed */
     _Atomic uint64_t runners[JZX__DISPATCHERS_MAX]; /* actors that run functions; 0: none yet */
 
     /* Worker 0 (Q3). */

@@ -228,7 +228,7 @@ JZX_TEST(the_jobs_of_an_actor_that_fails_in_a_job_end, "R3.AC4") {
 
 /* ---- schedulers of several loops ---- */
 
-JZX_TEST(loops_in_one_process_have_schedulers_of_their_own, "B6") {
+JZX_TEST(loops_in_one_process_have_schedulers_of_their_own, "B6", "B8") {
     static struct rig other;
     rig_open(&rig, NULL);
     rig_open(&other, &JZX_SCHEDULE_CONFIG(.resolution_ns = 20000000));

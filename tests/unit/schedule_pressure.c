@@ -278,7 +278,7 @@ JZX_TEST(a_deterministic_clock_may_not_be_off_at_all) {
     JZX_EXPECT(jzx__drift_exceeds(&drift, 1000, 999, 50));
 }
 
-JZX_TEST(the_kind_of_clock_selects_the_runner) {
+JZX_TEST(the_kind_of_clock_selects_the_runner, "B9") {
     JZX_EXPECT_EQ(jzx__runner_mode_for(JZX__CLOCK_DETERMINISTIC), JZX__RUNNER_MANUAL);
     JZX_EXPECT_EQ(jzx__runner_mode_for(JZX__CLOCK_REALTIME_HOST), JZX__RUNNER_ASYNC_HOST);
     JZX_EXPECT_EQ(jzx__runner_mode_for(JZX__CLOCK_REALTIME_HARDWARE), JZX__RUNNER_HARDWARE);

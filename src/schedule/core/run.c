@@ -125,6 +125,8 @@ struct jzx__schedule_pass jzx__schedule_run(struct jzx__schedule *s) {
 }
 
 void jzx__schedule_pass_idle(struct jzx__schedule *s, uint64_t to) {
+    if (to <= s->tick)
+        return;
     uint64_t next = jzx__pressure_needs_ticks(s) ? s->tick + 1 : jzx__places_next(&s->places);
     uint64_t last = next <= to ? next - 1 : to;
     if (last <= s->tick)
