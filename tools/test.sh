@@ -238,6 +238,16 @@ run_aarch64() {
         sh "$root/tests/cross/cross.sh" "$root" "$root/build/aarch64"
 }
 
+# The scheduler core on a microcontroller in an emulator, without an operating system.
+run_cortex_m() {
+    want arm-none-eabi-gcc qemu-system-arm
+    for tool in arm-none-eabi-gcc qemu-system-arm; do
+        is_present $tool || { skip cortex-m "no $tool here"; return; }
+    done
+    check cortex-m "Cortex-M: the scheduler core" sh "$root/tests/freestanding/freestanding.sh" \
+        qemu "$root" "$root/build/cortex-m" arm-none-eabi-gcc
+}
+
 # The Promela models in bounds that take minutes; the small ones are a test of the dev build.
 run_models() {
     is_present spin || { skip models "no spin here"; return; }
@@ -286,6 +296,7 @@ cmd_test() {
         run_other_compiler_and_shared
         run_musl
         run_aarch64
+        run_cortex_m
         run_abidiff
         run_models
     fi

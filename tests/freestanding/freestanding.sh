@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# freestanding.sh native|cortex_m ROOT SCRATCH CC: the scheduler core, the wheel and the heap need
-# no header but the compiler's own and no function but memcpy, memset, memmove and memcmp, beside
-# jzx__assert_failed, which the toolbox of a board supplies. `native` also links the program of this
-# folder with a toolbox and nothing else, and runs it.
+# freestanding.sh native|cortex_m|qemu ROOT SCRATCH CC: the scheduler core, the wheel and the heap
+# need no header but the compiler's own and no function but memcpy, memset, memmove and memcmp,
+# beside jzx__assert_failed, which the toolbox of a board supplies. `native` also links the program
+# of this folder with a toolbox and nothing else, and runs it; `qemu` does so on a Cortex-M3 in an
+# emulator, with arm-none-eabi-gcc as CC.
 
 set -eu
 target=$1 root=$2 scratch=$3 compiler=$4
@@ -27,10 +28,15 @@ cortex_m)
     done
     allowed="$allowed __aeabi_uldivmod"
     ;;
-*) echo "freestanding.sh native|cortex_m ROOT SCRATCH CC"; exit 1 ;;
+qemu)
+    machine='-mcpu=cortex-m3 -mthumb'
+    # Of the compiler's own library: numbers of 64 bits.
+    allowed="$allowed __aeabi_uldivmod __aeabi_ldivmod __ctzdi2"
+    ;;
+*) echo "freestanding.sh native|cortex_m|qemu ROOT SCRATCH CC"; exit 1 ;;
 esac
 own_headers=$("$compiler" $machine -print-file-name=include)
-[ "$target" = native ] || own_headers=$(clang -print-resource-dir)/include
+[ "$target" != cortex_m ] || own_headers=$(clang -print-resource-dir)/include
 
 # compile FOLDER FILE...: an object for each.
 compile() {
@@ -71,14 +77,27 @@ found=$(missing "$scratch/core")
 [ -z "$found" ] || { echo "the core needs:"; echo "$found"; exit 1; }
 [ -s "$scratch/needed" ] || { echo "nm shows nothing"; exit 1; }
 
-compile "$scratch/program" "$here/program.c"
-[ "$target" = native ] || exit 0
-case $(uname -m) in
-x86_64 | aarch64) ;;
-*) echo "skipped: no toolbox for this machine"; exit 77 ;;
+compile "$scratch/program" "$here/program.c" "$here/toolbox_memory.c"
+case $target in
+cortex_m) exit 0 ;;
+qemu)
+    compile "$scratch/program" "$here/toolbox_cortex_m.c"
+    # shellcheck disable=SC2086 # a list of options
+    "$compiler" $machine -nostdlib -static -Wl,--build-id=none -T "$here/cortex_m.ld" \
+        -o "$scratch/run" "$scratch"/core/*.o "$scratch"/program/*.o -lgcc
+    run="qemu-system-arm -M mps2-an385 -display none -monitor none -serial none
+        -semihosting-config enable=on,target=native -kernel $scratch/run"
+    ;;
+native)
+    case $(uname -m) in
+    x86_64 | aarch64) ;;
+    *) echo "skipped: no toolbox for this machine"; exit 77 ;;
+    esac
+    compile "$scratch/program" "$here/toolbox_linux.c"
+    "$compiler" -nostdlib -static -o "$scratch/run" "$scratch"/core/*.o "$scratch"/program/*.o
+    run=$scratch/run
+    ;;
 esac
-compile "$scratch/program" "$here/toolbox_linux.c"
-"$compiler" -nostdlib -static -o "$scratch/run" "$scratch"/core/*.o "$scratch"/program/*.o
 status=0
-"$scratch/run" || status=$?
+$run || status=$?
 [ $status -eq 0 ] || { echo "program.c: check number $status does not hold"; exit 1; }
