@@ -44,7 +44,6 @@ static void emit_own(const jzx_observer *call, void *ctx, const jzx_event *event
     case JZX_EVENT_STOP_LATE:
     case JZX_EVENT_DRAIN_CUT:
     case JZX_EVENT_UNHANDLED_REJECTION:
-    case JZX_EVENT_UNHANDLED_REJECTION:
     case JZX_EVENT_OWNER_DIED:
     case JZX_EVENT_SCHEDULE: break; /* on_event only */
     }
