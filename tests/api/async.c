@@ -46,7 +46,7 @@ static uint64_t value_of(jzx_future *future) {
     return value;
 }
 
-JZX_TEST(an_async_function_awaits_futures_and_times) { /* E35, E43 */
+JZX_TEST(an_async_function_awaits_futures_and_times, "E35", "E43") {
     struct timing timing = timing_open();
     struct promises first = make_promise(timing.loop);
     struct promises second = make_promise(timing.loop);
@@ -188,7 +188,7 @@ JZX_TEST(a_function_that_fails_or_forgets_its_result_is_rejected) {
 
 /* ---- pending, running ---- */
 
-JZX_TEST(a_function_that_was_not_started_is_pending) { /* X28, E34 */
+JZX_TEST(a_function_that_was_not_started_is_pending, "X28", "E34") {
     struct timing timing = timing_open();
     jzx_future *future;
     const struct sum state = {.pause_ns = 0};

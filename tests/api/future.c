@@ -23,7 +23,7 @@ static jzx_err resolve_number(jzx_promise *promise, uint64_t number) {
 
 /* ---- one at a time, without anybody who waits ---- */
 
-JZX_TEST(a_future_runs_until_its_promise_is_kept) { /* E32 */
+JZX_TEST(a_future_runs_until_its_promise_is_kept, "E32") {
     jzx_loop *loop = fixture_loop();
     struct pair pair = make_pair(loop, sizeof(uint64_t));
     uint64_t number = 0;
@@ -39,7 +39,7 @@ JZX_TEST(a_future_runs_until_its_promise_is_kept) { /* E32 */
     fixture_destroy(loop);
 }
 
-JZX_TEST(a_promise_is_broken_by_an_error_with_a_text) { /* E32 */
+JZX_TEST(a_promise_is_broken_by_an_error_with_a_text, "E32") {
     jzx_loop *loop = fixture_loop();
     struct pair pair = make_pair(loop, 8);
     const char *text;
@@ -82,7 +82,7 @@ static void note_drop(void *object) {
     dropped++;
 }
 
-JZX_TEST(an_object_is_moved_and_dropped_once) { /* E60 */
+JZX_TEST(an_object_is_moved_and_dropped_once, "E60") {
     jzx_loop *loop = fixture_loop();
     uint32_t object = 0;
     uint32_t *seen = NULL;
@@ -167,7 +167,7 @@ JZX_TEST(wrong_arguments_are_refused_and_consume_the_promise) {
     fixture_destroy(loop);
 }
 
-JZX_TEST(futures_can_be_born_settled) { /* E+mode */
+JZX_TEST(futures_can_be_born_settled, "E+mode") {
     jzx_loop *loop = fixture_loop();
     jzx_future *future;
     uint64_t number = 7;
@@ -229,7 +229,7 @@ static jzx_actor_id spawn_wish(const struct timing *timing, struct wish *wish, j
     return timing_fiber(timing, await_it, &wish->life);
 }
 
-JZX_TEST(all_who_await_get_the_value) { /* E33, E34 */
+JZX_TEST(all_who_await_get_the_value, "E33", "E34") {
     struct timing timing = timing_open();
     struct pair pair = make_pair(timing.loop, 8);
     struct wish wishes[5];
@@ -302,7 +302,7 @@ static jzx_behavior_result be_awaiting(jzx_context *ctx, const jzx_message *msg)
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(a_behaviour_cannot_await) { /* E29 */
+JZX_TEST(a_behaviour_cannot_await, "E29") {
     jzx_loop *loop = fixture_loop();
     struct pair pair = make_pair(loop, 8);
     fixture_send(

@@ -66,7 +66,7 @@ static void finish(struct timing *timing) {
     timing_close(timing);
 }
 
-JZX_TEST(closing_waits_for_all_members) { /* E+sem */
+JZX_TEST(closing_waits_for_all_members, "E+sem") {
     struct timing timing = timing_open();
     struct opener opener = {
         .count = 3,
@@ -84,7 +84,7 @@ JZX_TEST(closing_waits_for_all_members) { /* E+sem */
     finish(&timing);
 }
 
-JZX_TEST(the_first_error_cancels_the_siblings) { /* E+sem */
+JZX_TEST(the_first_error_cancels_the_siblings, "E+sem") {
     struct timing timing = timing_open();
     struct opener opener = {.count = 3,
                             .naps = {{.for_ns = JZX_SECOND(100)},
@@ -302,7 +302,7 @@ static jzx_behavior_result be_owner(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_OK;
 }
 
-JZX_TEST(an_async_function_is_cancelled_with_the_actor_that_started_it) { /* E44 */
+JZX_TEST(an_async_function_is_cancelled_with_the_actor_that_started_it, "E44") {
     struct timing timing = timing_open();
     jzx_actor_id id = fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = be_owner));
     owned_slept[0] = owned_slept[1] = JZX_ERR_UNKNOWN;
