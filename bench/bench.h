@@ -274,6 +274,12 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(schedule_overflow)                                                                           \
     X(schedule_late_1k)                                                                            \
     X(schedule_late_10k)                                                                           \
+    X(async_poll)                                                                                  \
+    X(async_ready)                                                                                 \
+    X(async_await)                                                                                 \
+    X(async_join)                                                                                  \
+    X(async_spawn)                                                                                 \
+    X(async_memory)                                                                                \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

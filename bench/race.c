@@ -37,6 +37,8 @@ static const struct heat {
     {"timer-cancel", 1, 1, false, NULL}, {"timer-fire", 8, 0, true, NULL},
     {"wake", 0, 0, false, NULL},         {"restart", 3, 3, false, NULL},
     {"monitor", 3, 3, false, NULL},      {"fiber-trip", 1, 0, false, "erlang go boostfiber"},
+    {"async-await", 1, 1, false, NULL},  {"async-join", 1, 1, false, NULL},
+    {"async-spawn", 1, 1, false, NULL},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])

@@ -43,6 +43,9 @@ var rows = map[string]func(size int) result{
 	"chat":         chat,
 	"timer-fire":   timerFire,
 	"timer-cancel": timerCancel,
+	"async-await":  asyncAwait,
+	"async-join":   asyncJoin,
+	"async-spawn":  asyncSpawn,
 }
 
 func fail(format string, args ...any) {

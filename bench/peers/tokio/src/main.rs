@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Tokio's side of the race: a task with its channel per actor. See ../../README.md.
 mod common;
+mod futures;
 mod messages;
 mod meeting;
 mod parallel;
@@ -47,6 +48,9 @@ async fn run(row: String, size: u64) -> Outcome {
         "sieve" => parallel::sieve(size).await,
         "timer-fire" => timers::timer_fire(size).await,
         "timer-cancel" => timers::timer_cancel(size).await,
+        "async-await" => futures::resolve(size).await,
+        "async-join" => futures::join(size).await,
+        "async-spawn" => futures::lives(size).await,
         _ => std::process::exit(3),
     }
 }
