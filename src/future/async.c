@@ -210,7 +210,8 @@ static jzx_err err_of(jzx_exit_reason reason) {
 
 static void tell(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending) {
     struct jzx__async *async = jzx__cold_part(cold, JZX__PART_ASYNC);
-    (void)jzx__future_reject(async->future, me, err_of(ending->reason), ending->text);
+    if (!jzx__future_is_settled(async->future))
+        (void)jzx__future_reject(async->future, me, err_of(ending->reason), ending->text);
 }
 
 static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
@@ -432,7 +433,8 @@ jzx_err jzx_async_create(jzx_loop *loop, const jzx_async_type *type, const void 
 
 /* Starts what was created; on an error nothing is left of it. */
 static jzx_err launch(struct jzx_future *made, struct jzx_scope *scope) {
-    (void)claim_start(made);
+    /* relaxed: nobody else has it yet */
+    jzx__atomic_store_relaxed(&made->state, (uint8_t)JZX_FUTURE_RUNNING);
     jzx_err err = start(made, scope);
     if (err != JZX_OK) {
         (void)jzx_future_error(made, NULL);

@@ -78,8 +78,9 @@ static void keep_failed(jzx_context *ctx, struct jzx_future *future) {
 static jzx_poll finish(struct jzx__await *await, jzx_context *ctx) {
     struct jzx_future *future = await->future;
     await->future = NULL;
-    bool is_rejected = jzx_future_state(future) == JZX_FUTURE_REJECTED;
-    if (await->base.err != JZX_OK && is_rejected)
+    bool is_rejected =
+        await->base.err != JZX_OK && jzx__future_state(future) == JZX_FUTURE_REJECTED;
+    if (is_rejected)
         (void)jzx_future_error(future, &await->base.text);
     if (await->owns && is_rejected)
         keep_failed(ctx, future);
@@ -90,11 +91,11 @@ static jzx_poll finish(struct jzx__await *await, jzx_context *ctx) {
 
 static jzx_poll poll_future(jzx_awaitable *what, jzx_context *ctx, void *out) {
     struct jzx__await *await = await_of(what);
-    jzx_future_status state = jzx_future_state(await->future);
     if (await->future == NULL) {
         what->err = JZX_ERR_INVALID_ARG;
         return JZX_READY;
     }
+    jzx_future_status state = jzx__future_state(await->future);
     if (!await->begun && state == JZX_FUTURE_PENDING) {
         what->err = JZX_ERR_INVALID_STATE;
         return finish(await, ctx);

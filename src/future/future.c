@@ -135,12 +135,6 @@ static struct jzx__then *set_state(struct jzx_future *future, jzx_future_status 
     return thens;
 }
 
-/* After the lock is released. */
-static void wake(struct jzx_future *future, struct jzx__worker *me, struct jzx__then *thens) {
-    jzx__source_wake_all(&future->source, JZX__CAUSE_ITEM, me);
-    run_thens(thens, me);
-}
-
 struct outcome {
     jzx_err err;       /* JZX_OK: the value */
     const void *value; /* or NULL */
@@ -170,17 +164,16 @@ static void write_outcome(struct jzx_future *future, const struct outcome *outco
 static bool settle(struct jzx_future *future, struct jzx__worker *me,
                    const struct outcome *outcome) {
     jzx__lock_acquire(future->source.lock);
-    bool is_first = !jzx__future_is_settled(future);
-    struct jzx__then *thens = NULL;
-    if (is_first) {
-        write_outcome(future, outcome);
-        thens =
-            set_state(future, outcome->err == JZX_OK ? JZX_FUTURE_RESOLVED : JZX_FUTURE_REJECTED);
+    if (jzx__future_is_settled(future)) {
+        jzx__lock_release(future->source.lock);
+        return false;
     }
-    jzx__lock_release(future->source.lock);
-    if (is_first)
-        wake(future, me, thens);
-    return is_first;
+    write_outcome(future, outcome);
+    struct jzx__then *thens =
+        set_state(future, outcome->err == JZX_OK ? JZX_FUTURE_RESOLVED : JZX_FUTURE_REJECTED);
+    jzx__source_unlock_and_wake_all(&future->source, JZX__CAUSE_ITEM, me);
+    run_thens(thens, me);
+    return true;
 }
 
 /* A copy of the text, cut; NULL if there is none, or no memory. */
@@ -300,27 +293,33 @@ static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t ho
     return before == holders;
 }
 
-static void let_go(struct jzx_future *future, uint32_t holders, bool cancels) {
+/* Ends the visit. */
+static void let_go_inside(struct jzx_future *future, const struct jzx__future_visit *visit,
+                          uint32_t holders, bool cancels) {
     struct jzx__future_home *home = future->home;
-    struct jzx__future_visit visit;
-    (void)jzx__future_visit(home, &visit);
-    bool is_last = leave(future, visit.me, holders, cancels);
+    bool is_last = leave(future, visit->me, holders, cancels);
     size_t size = 0;
     uint8_t class_index = 0;
     if (is_last) {
         size = size_of(future);
-        release_outcome(future, &visit);
+        release_outcome(future, visit);
         if (future->ops != NULL && future->ops->release != NULL)
-            future->ops->release(future, visit.me);
+            future->ops->release(future, visit->me);
         class_index = future->class_index;
         jzx__source_deinit(&future->source);
-        if (visit.me != NULL)
-            jzx__future_free(home, visit.me, future, size, class_index);
+        if (visit->me != NULL)
+            jzx__future_free(home, visit->me, future, size, class_index);
     }
-    bool frees = is_last && visit.me == NULL;
-    jzx__future_visit_end(home, &visit);
+    bool frees = is_last && visit->me == NULL;
+    jzx__future_visit_end(home, visit);
     if (frees)
         jzx__future_free(home, NULL, future, size, class_index);
+}
+
+static void let_go(struct jzx_future *future, uint32_t holders, bool cancels) {
+    struct jzx__future_visit visit;
+    (void)jzx__future_visit(future->home, &visit);
+    let_go_inside(future, &visit, holders, cancels);
 }
 
 void jzx__future_let_go(struct jzx_future *future, uint32_t holders) {
@@ -387,11 +386,13 @@ static jzx_err fulfil(struct jzx_future *future, const struct outcome *outcome) 
     jzx_err err = JZX_ERR_LOOP_CLOSED;
     if (jzx__future_visit(home, &visit))
         err = settle(future, visit.me, outcome) ? JZX_OK : JZX_ERR_CANCELLED;
-    jzx__future_visit_end(home, &visit);
-    if (err != JZX_OK) {
-        free_text(home, outcome->text);
-        drop_moved(outcome);
+    if (err == JZX_OK) {
+        let_go_inside(future, &visit, JZX__HOLDER_PROMISE, false);
+        return JZX_OK;
     }
+    jzx__future_visit_end(home, &visit);
+    free_text(home, outcome->text);
+    drop_moved(outcome);
     let_go(future, JZX__HOLDER_PROMISE, false);
     return err;
 }

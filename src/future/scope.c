@@ -40,8 +40,8 @@ static struct jzx_scope *create(struct jzx_loop *loop) {
     return scope;
 }
 
-static void unref(struct jzx_scope *scope) {
-    jzx__lock_acquire(&scope->lock);
+/* The caller has the lock, which this releases. */
+static void unref_locked(struct jzx_scope *scope) {
     bool is_last = --scope->refs == 0;
     jzx__lock_release(&scope->lock);
     if (!is_last)
@@ -49,6 +49,11 @@ static void unref(struct jzx_scope *scope) {
     jzx__source_deinit(&scope->source);
     jzx__lock_deinit(&scope->lock);
     jzx__free(&scope->loop->sched.allocator, scope, sizeof *scope);
+}
+
+static void unref(struct jzx_scope *scope) {
+    jzx__lock_acquire(&scope->lock);
+    unref_locked(scope);
 }
 
 /* ---- cancelling ---- */
@@ -120,11 +125,12 @@ static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__l
         jzx__list_remove(link);
         scope->result.ended++;
     }
-    bool is_last = --scope->count == 0;
-    jzx__lock_release(&scope->lock);
-    if (is_last)
-        jzx__source_wake_all(&scope->source, JZX__CAUSE_ITEM, me);
-    unref(scope);
+    if (--scope->count == 0 && !jzx__list_is_empty(&scope->source.waiting)) {
+        jzx__source_unlock_and_wake_all(&scope->source, JZX__CAUSE_ITEM, me);
+        unref(scope);
+    } else {
+        unref_locked(scope);
+    }
 }
 
 void jzx__scope_unreserve(struct jzx_scope *scope, struct jzx__worker *me) {

@@ -173,18 +173,22 @@ void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t 
 
 uint32_t jzx__source_unlock_and_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
                                          struct jzx__worker *me) {
+    struct jzx__lock *lock = source->lock;
     struct jzx__list batch; /* under the lock as well: a party takes its link out of it, too */
     struct jzx__wake wake;
     uint32_t count = 0;
     jzx__list_init(&batch);
     jzx__list_splice(&batch, &source->waiting);
     while (claim_first(&batch, kind, &wake) != NULL) {
-        jzx__lock_release(source->lock);
+        bool was_last = jzx__list_is_empty(&batch); /* nobody is added to it */
+        jzx__lock_release(lock);
         jzx__wake_make(&wake, me);
         count++;
-        jzx__lock_acquire(source->lock);
+        if (was_last)
+            return count;
+        jzx__lock_acquire(lock);
     }
-    jzx__lock_release(source->lock);
+    jzx__lock_release(lock);
     return count;
 }
 
