@@ -168,9 +168,14 @@ static bool settle(struct jzx_future *future, struct jzx__worker *me,
         jzx__lock_release(future->source.lock);
         return false;
     }
+    const jzx_future_status state =
+        outcome->err == JZX_OK ? JZX_FUTURE_RESOLVED : JZX_FUTURE_REJECTED;
+    if (JZX__MUTANT(future_state_before_value))
+        (void)set_state(future, state);
     write_outcome(future, outcome);
-    struct jzx__then *thens =
-        set_state(future, outcome->err == JZX_OK ? JZX_FUTURE_RESOLVED : JZX_FUTURE_REJECTED);
+    struct jzx__then *thens = set_state(future, state);
+    if (JZX__MUTANT(future_thens_under_lock))
+        run_thens(thens, me);
     jzx__source_unlock_and_wake_all(&future->source, JZX__CAUSE_ITEM, me);
     run_thens(thens, me);
     return true;
@@ -384,8 +389,12 @@ static jzx_err fulfil(struct jzx_future *future, const struct outcome *outcome) 
     struct jzx__future_home *home = future->home;
     struct jzx__future_visit visit;
     jzx_err err = JZX_ERR_LOOP_CLOSED;
+    if (JZX__MUTANT(future_left_before_settled))
+        let_go(future, JZX__HOLDER_PROMISE, false);
     if (jzx__future_visit(home, &visit))
         err = settle(future, visit.me, outcome) ? JZX_OK : JZX_ERR_CANCELLED;
+    if (JZX__MUTANT(future_left_before_settled))
+        return err;
     if (err == JZX_OK) {
         let_go_inside(future, &visit, JZX__HOLDER_PROMISE, false);
         return JZX_OK;
