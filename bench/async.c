@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-JZX_BENCH_SHOWS("E66", "E68", "X25");
+JZX_BENCH_SHOWS("E66", "E68");
 
 #define JOINED 1000u
 

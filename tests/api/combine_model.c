@@ -198,7 +198,8 @@ static void settle_one_of(struct node *node, const struct outcome *options, uint
 }
 
 /* The outcomes of those inputs that have one of that sort and were the first; how many. sort: 0
- * any, 1 values, 2 errors. Of those that were settled when the node was made, the first in its list. */
+ * any, 1 values, 2 errors. Of those that were settled when the node was made, the first in its
+ * list. */
 static uint32_t first_of(const struct node *node, int sort, struct outcome *options,
                          bool *is_unknown) {
     uint32_t first = UINT32_MAX;
