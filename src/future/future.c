@@ -546,10 +546,15 @@ jzx_err jzx_future_wait(jzx_future *future, uint64_t deadline_ns, void *value) {
         return JZX_ERR_INVALID_ARG;
     if (jzx__seat_exists(jzx__seat_of_thread))
         return jzx__waitless_refuse(NULL, "jzx_future_wait");
-    jzx_err err = jzx_future_try(future, value);
-    if (err != JZX_ERR_TIMEOUT || jzx__future_is_settled(future) || deadline_ns == 0)
-        return err;
-    err = JZX_ERR_LOOP_CLOSED;
+    /* One look decides: it may be settled, or started, at any time. */
+    jzx_future_status state = jzx__future_state(future);
+    if (state == JZX_FUTURE_PENDING)
+        return JZX_ERR_INVALID_STATE;
+    if (state != JZX_FUTURE_RUNNING)
+        return jzx__future_read(future, value);
+    if (deadline_ns == 0)
+        return JZX_ERR_TIMEOUT;
+    jzx_err err = JZX_ERR_LOOP_CLOSED;
     if (jzx__future_visit(future->home, &visit))
         err = block(future, deadline_ns, value);
     jzx__future_visit_end(future->home, &visit);
