@@ -113,10 +113,17 @@ static jzx_poll poll_future(jzx_awaitable *what, jzx_context *ctx, void *out) {
 static jzx_awaitable *op_future(jzx_await_op *op, jzx_future *future, uint64_t deadline_ns,
                                 bool owns) {
     struct jzx__await *await = (void *)op;
-    *await = (struct jzx__await){
-        .base = {.poll = poll_future}, .future = future, .deadline_ns = deadline_ns, .owns = owns};
-    if (future != NULL)
-        await->link.source = &future->source;
+    /* One by one: to clear all of it takes longer than the rest. Joining sets most of the link. */
+    await->base = (jzx_awaitable){.poll = poll_future};
+    await->link.source = future == NULL ? NULL : &future->source;
+    await->link.slot = NULL;
+    await->link.index = 0;
+    await->future = future;
+    await->object = NULL;
+    await->deadline_ns = deadline_ns;
+    await->owns = owns;
+    await->begun = false;
+    await->is_firm = false;
     return &await->base;
 }
 

@@ -64,13 +64,17 @@ struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx_
         jzx__future_alloc(home, me, block_size(value_size, extra), &class_index);
     if (future == NULL)
         return NULL;
-    memset(future, 0, sizeof *future);
     jzx__source_init(&future->source, jzx__future_lock(home, future), &source_ops);
     future->home = home;
     future->ops = ops;
+    future->thens = NULL;
+    future->flags = 0;
     future->class_index = class_index;
+    future->err = JZX_OK;
     future->value_size = (uint32_t)value_size;
-    /* relaxed, both: nobody else has it yet */
+    memset(&future->value, 0, sizeof future->value);
+    /* relaxed, all: nobody else has it yet */
+    jzx__atomic_store_relaxed(&future->seen, (uint8_t)0);
     jzx__atomic_store_relaxed(&future->holders, JZX__HOLDER_PROMISE | 1u);
     jzx__atomic_store_relaxed(&future->state, (uint8_t)JZX_FUTURE_RUNNING);
     return future;
