@@ -129,6 +129,9 @@ run_small() {
 
     holds bound -DCAP=1 -DNR=3
     holds bound -DCAP=2 -DNR=4
+    holds bound -DSKIPS -DCAP=1 -DNR=4
+    holds bound -DSKIPS -DCAP=2 -DNR=4
+    fails bound -DSKIPS -DCAP=2 -DM_LIMIT_STAYS
     fails bound -DM_ENTRY_TAKES
     fails bound -DM_TAKE_BLIND -DNR=4
     ends bound -DCAP=1 -DNR=2
