@@ -92,13 +92,15 @@ JZX_API uint64_t jzx_ask_ref(const jzx_context *ctx);
  * JZX_ERR_INVALID_ARG if msg is not the message of this call or not a question, was answered, taken
  * or stashed already. JZX_ERR_NO_SUCH_ACTOR: the asker has ended. JZX_ERR_LOOP_CLOSED,
  * JZX_ERR_NO_MEMORY: may be tried again. JZX_OK says that the answer is under way, not that it
- * comes in time. Only inside a behaviour. */
+ * comes in time. Only in the turn of the
+ * asked actor: its behaviour, or a fiber. */
 JZX_API jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, size_t len,
                           uint32_t tag);
 
 /* For an answer later, or by somebody else: the asker and the reference of the question that is
  * being handled; all zero where jzx_reply would say JZX_ERR_INVALID_ARG. The message may then be
- * taken. Only inside a behaviour. */
+ * taken. Only in the turn of the
+ * asked actor: its behaviour, or a fiber. */
 JZX_API jzx_ask_handle jzx_ask_from(const jzx_context *ctx, const jzx_message *msg);
 
 /* Answers a question by its handle; from is what the asker sees as sender. Any thread; never

@@ -10,13 +10,17 @@
  *
  *     fetch_spawn(loop, (struct fetch){.id = 7}, &future);
  *
- * JZX_ASYNC(name, state, result) begins a function whose state and result have these types. Between
+ * Here ask() is a function of the program that sends a promise to an actor and returns its future:
+ * so an async function calls a server.
+ *
+ * JZX_ASYNC(name, state, result) begins a function whose state and result have these types; it also
+ * defines name_type, for the calls that take a jzx_async_type, name_spawn and name_call. Between
  * its braces `self` points to the state, and `ctx` is its context. At each JZX_AWAIT the function
  * may return to its worker, and go on there later, perhaps on another thread: what is to survive
  * that is in the state. Local variables do not: gcc refuses one with a value in a block that has an
  * await behind it ("switch jumps over variable initialization"), and warns of one that would be
  * used without a value. An await may be in a loop or a condition, but not in a switch statement of
- * the function's own.
+ * the function's own: that ends the process when the function is to go on there.
  *
  * It runs as an actor of its own, which has no mailbox to speak of (what is sent to it is a dead
  * letter): ctx->self is its id, it is in dumps, and a fault ends only it. It ends when the function
@@ -118,7 +122,8 @@ typedef struct jzx_async_opts {
 /* Options in place, in C: &JZX_ASYNC_OPTS(.detached = true). */
 #define JZX_ASYNC_OPTS(...) ((jzx_async_opts){.size = sizeof(jzx_async_opts), __VA_ARGS__})
 
-/* Starts one with a copy of the state; opts may be NULL. Its future has the result. Any thread.
+/* Starts one with a copy of the state; opts may be NULL, future not. Its future has the result. Any
+ * thread.
  * JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY, JZX_ERR_MAX_ACTORS, JZX_ERR_LOOP_CLOSED. JZX_ASYNC makes
  * a form with types, name_spawn(loop, state, &future). */
 JZX_API jzx_err jzx_async_spawn(jzx_loop *loop, const jzx_async_type *type, const void *state,
@@ -162,7 +167,7 @@ static inline jzx_poll jzx_async_poll(jzx_async *async, jzx_context *ctx, void *
     return poll;
 }
 
-#if defined __GNUC__ && !defined __clang__
+#if defined __GNUC__ && !defined __clang__ && !defined __cplusplus
 #define JZX_ASYNC_HELP_BEGIN                                                                       \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic error \"-Wjump-misses-init\"")
 #define JZX_ASYNC_HELP_END _Pragma("GCC diagnostic pop")

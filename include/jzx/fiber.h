@@ -91,7 +91,7 @@ JZX_API jzx_err jzx_receive_match(jzx_context *ctx, jzx_match_fn fn, void *arg,
 /* ---- time ---- */
 
 /* Waits until that time; a time that has passed lets others run first, too. JZX_OK,
- * JZX_ERR_WOULD_SUSPEND. */
+ * JZX_ERR_WOULD_SUSPEND; JZX_ERR_TIMEOUT if the deadline of a scope comes first (jzx/scope.h). */
 JZX_API jzx_err jzx_sleep(jzx_context *ctx, uint64_t until_ns);
 
 /* Lets others that are ready run first. JZX_OK, JZX_ERR_WOULD_SUSPEND. */

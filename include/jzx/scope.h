@@ -16,7 +16,9 @@
  * too.
  *
  * To cancel is to ask: an async function's waits fail with JZX_ERR_CANCELLED, and an actor is
- * stopped after its queue (JZX_STOP_AFTER_QUEUE), by which a fiber's waits fail likewise. */
+ * stopped after its queue (JZX_STOP_AFTER_QUEUE). By that a fiber ends at a receive that finds
+ * nothing, its waits for others fail with JZX_ERR_CANCELLED, and a sleep goes on. The opener itself
+ * is not woken when a member fails: close tells it. */
 #ifndef JZX_SCOPE_H
 #define JZX_SCOPE_H
 
@@ -43,8 +45,9 @@ typedef struct jzx_scope_result {
 JZX_BEGIN_C
 
 /* Opens one, with a deadline or JZX_NEVER; it is not later than that of the scope in which the
- * caller is. In any actor's own turn. JZX_ERR_INVALID_ARG (also without a turn), JZX_ERR_NO_MEMORY,
- * JZX_ERR_MAX_ACTORS. */
+ * caller is. In any actor's own turn; a behaviour, which cannot wait, does not close it: its
+ * members are cancelled when it ends. JZX_ERR_INVALID_ARG (also without a turn),
+ * JZX_ERR_NO_MEMORY, JZX_ERR_MAX_ACTORS. */
 JZX_API jzx_err jzx_scope_open(jzx_context *ctx, uint64_t deadline_ns, jzx_scope **scope);
 
 /* Start a member, as jzx_spawn and jzx_async_spawn do; any thread, until the scope is closed. id

@@ -4,6 +4,8 @@
 
 #include "future/async.h"
 
+#include <stdio.h>
+
 static struct jzx__await *await_of(jzx_awaitable *what) {
     return JZX_CONTAINER_OF(what, struct jzx__await, base);
 }
@@ -166,6 +168,9 @@ void jzx_async_again(jzx_context *ctx) {
 }
 
 void jzx_async_astray(jzx_context *ctx, const jzx_async *async) {
-    (void)ctx, (void)async;
-    jzx__wrong_use("an async function awaits inside a switch of its own");
+    char text[128];
+    (void)ctx;
+    snprintf(text, sizeof text, "the async function %s awaits inside a switch of its own",
+             async->type->name);
+    jzx__wrong_use(text);
 }
