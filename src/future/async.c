@@ -367,6 +367,8 @@ static jzx_err start(struct jzx_future *future, struct jzx_scope *scope) {
             err = start_inside(future, visit.me, scope);
         else
             (void)jzx__future_reject(future, visit.me, err, NULL);
+    } else {
+        (void)jzx__future_reject(future, NULL, err, NULL); /* nobody waits for it any more */
     }
     jzx__future_visit_end(home, &visit);
     if (err != JZX_OK)

@@ -88,12 +88,10 @@ static void leave_chain(jzx_context *ctx, jzx_exit_reason reason) {
     jzx_future_release(chain->input);
 }
 
-static jzx_err make_chain(const struct chain *chain, size_t result_size, jzx_async_opts opts,
-                          jzx_future **result) {
+/* In a visit, which keeps the loop. */
+static jzx_err make_inside(const struct chain *chain, size_t result_size, jzx_async_opts opts,
+                           jzx_future **result) {
     struct jzx_future *made;
-    if (chain->input == NULL || result == NULL ||
-        (chain->then == NULL && chain->catch == NULL && chain->finally == NULL))
-        return JZX_ERR_INVALID_ARG;
     struct jzx_future *input = jzx_future_ref(chain->input);
     opts.cleanup = leave_chain;
     jzx_err err = create(input->home->loop, &chain_type, result_size, chain, &opts, &made);
@@ -103,6 +101,19 @@ static jzx_err make_chain(const struct chain *chain, size_t result_size, jzx_asy
         *result = made;
     else
         jzx_future_release(input);
+    return err;
+}
+
+static jzx_err make_chain(const struct chain *chain, size_t result_size, jzx_async_opts opts,
+                          jzx_future **result) {
+    struct jzx__future_visit visit;
+    if (chain->input == NULL || result == NULL ||
+        (chain->then == NULL && chain->catch == NULL && chain->finally == NULL))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = JZX_ERR_LOOP_CLOSED;
+    if (jzx__future_visit(chain->input->home, &visit))
+        err = make_inside(chain, result_size, opts, result);
+    jzx__future_visit_end(chain->input->home, &visit);
     return err;
 }
 
@@ -161,11 +172,10 @@ jzx_err jzx_future_delayed(jzx_loop *loop, uint64_t until_ns, const void *value,
     return make_alarm(loop, &(struct alarm){.until_ns = until_ns}, value, value_size, result);
 }
 
-jzx_err jzx_future_timeout(jzx_future *input, uint64_t deadline_ns, uint32_t flags,
-                           jzx_future **result) {
+/* In a visit, which keeps the loop. */
+static jzx_err timeout_inside(jzx_future *input, uint64_t deadline_ns, uint32_t flags,
+                              jzx_future **result) {
     struct jzx_future *inputs[2] = {input, NULL};
-    if (input == NULL || result == NULL || (flags & ~JZX_CANCEL_INPUTS) != 0)
-        return JZX_ERR_INVALID_ARG;
     struct jzx_loop *loop = input->home->loop;
     if (jzx__future_is_settled(input) || deadline_ns == JZX_NEVER)
         return jzx_future_race(loop, inputs, 1, flags, result);
@@ -175,6 +185,18 @@ jzx_err jzx_future_timeout(jzx_future *input, uint64_t deadline_ns, uint32_t fla
         return err;
     err = jzx_future_race(loop, inputs, 2, flags, result);
     jzx_future_release(inputs[1]); /* the race has the only handle: it ends with that */
+    return err;
+}
+
+jzx_err jzx_future_timeout(jzx_future *input, uint64_t deadline_ns, uint32_t flags,
+                           jzx_future **result) {
+    struct jzx__future_visit visit;
+    if (input == NULL || result == NULL || (flags & ~JZX_CANCEL_INPUTS) != 0)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = JZX_ERR_LOOP_CLOSED;
+    if (jzx__future_visit(input->home, &visit))
+        err = timeout_inside(input, deadline_ns, flags, result);
+    jzx__future_visit_end(input->home, &visit);
     return err;
 }
 

@@ -295,7 +295,9 @@ static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t ho
     uint32_t before = jzx__atomic_load_relaxed(&future->holders);
     do {
         JZX_ASSERT((before & holders) == holders || holders < before); /* F2 */
-        if (cancels && holders == 1 && before == (JZX__HOLDER_PROMISE | 1u))
+        /* What was not started has nobody else who gives the promise up. */
+        if ((cancels || jzx__future_state(future) == JZX_FUTURE_PENDING) && holders == 1 &&
+            before == (JZX__HOLDER_PROMISE | 1u))
             cancel_work(future, me);
         /* acq_rel: pairs with itself: what each holder did is over for who frees it */
     } while (!jzx__atomic_cas_acq_rel(&future->holders, &before, before - holders));

@@ -99,7 +99,11 @@ void jzx_scope_cancel(jzx_scope *scope) {
     if (scope == NULL)
         return;
     jzx__visit_begin(&visit);
+    jzx__lock_acquire(&scope->lock);
+    scope->refs++; /* who closes it may be done when the last member was asked */
+    jzx__lock_release(&scope->lock);
     fail(scope, JZX_ERR_CANCELLED, JZX_NOBODY, NULL);
+    unref(scope);
     jzx__visit_end(&visit);
 }
 
@@ -112,7 +116,7 @@ jzx_err jzx__scope_reserve(struct jzx_scope *scope) {
                                         : JZX_OK;
     if (err == JZX_OK) {
         scope->count++;
-        scope->refs++;
+        scope->refs += 2; /* of the member, and of who spawns it until settle or unreserve */
     }
     jzx__lock_release(&scope->lock);
     return err;
@@ -135,6 +139,7 @@ static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__l
 
 void jzx__scope_unreserve(struct jzx_scope *scope, struct jzx__worker *me) {
     leave(scope, me, NULL);
+    unref(scope);
 }
 
 bool jzx__scope_prepare(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
@@ -145,7 +150,9 @@ void jzx__scope_tie(struct jzx_scope *scope, struct jzx__cold *cold, jzx_actor_i
     struct jzx__scope_part *part = jzx__cold_part(cold, JZX__PART_SCOPE);
     part->member_of = scope;
     part->id = id;
-    part->limit_ns = scope->deadline_ns == JZX_NEVER ? 0 : scope->deadline_ns;
+    part->limit_ns = scope->deadline_ns == JZX_NEVER ? 0
+                     : scope->deadline_ns == 0       ? 1
+                                                     : scope->deadline_ns;
     jzx__lock_acquire(&scope->lock);
     jzx__list_push_back(&scope->running, &part->in_scope);
     jzx__lock_release(&scope->lock);
@@ -157,6 +164,7 @@ void jzx__scope_settle(struct jzx_scope *scope, jzx_actor_id id) {
     jzx__lock_release(&scope->lock);
     if (is_cancelled)
         (void)jzx_actor_stop(scope->loop, id, JZX_STOP_AFTER_QUEUE);
+    unref(scope);
 }
 
 struct scope_bonds {
@@ -293,7 +301,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 /* The opener's own waits end there, too. */
 static void set_limit(const jzx_context *ctx, struct jzx__scope_part *part, uint64_t limit_ns) {
-    part->limit_ns = limit_ns == JZX_NEVER ? 0 : limit_ns;
+    part->limit_ns = limit_ns == JZX_NEVER ? 0 : limit_ns == 0 ? 1 : limit_ns;
     struct jzx__turn *turn = jzx__seat_of_thread->turn;
     struct jzx__async *async = jzx__actor_part(turn->actor, JZX__PART_ASYNC);
     (void)ctx;
@@ -354,8 +362,10 @@ static bool forget(const jzx_context *ctx, struct jzx__scope_part *part, struct 
         place = &(*place)->next;
     if (*place == NULL)
         return false;
-    if (place == &part->opened) /* else the ones inside it keep their limits */
+    if (place == &part->opened)
         set_limit(ctx, part, scope->outer_limit_ns);
+    else /* the one inside it keeps its limit, and leaves that of the ones outside */
+        JZX_CONTAINER_OF(place, struct jzx_scope, next)->outer_limit_ns = scope->outer_limit_ns;
     *place = scope->next;
     return true;
 }
@@ -363,9 +373,11 @@ static bool forget(const jzx_context *ctx, struct jzx__scope_part *part, struct 
 /* All members have ended. Inside. */
 static jzx_err finish(const jzx_context *ctx, struct jzx_scope *scope, jzx_scope_result *how) {
     const struct jzx__turn *turn = jzx__seat_of_thread->turn;
+    jzx__lock_acquire(&scope->lock); /* the guard may still write it */
     jzx_err err = scope->result.err;
     if (how != NULL)
         jzx__write_sized(how, &scope->result);
+    jzx__lock_release(&scope->lock);
     (void)forget(ctx, jzx__actor_part(turn->actor, JZX__PART_SCOPE), scope);
     stop_guard(scope);
     unref(scope);
@@ -418,7 +430,9 @@ static jzx_poll poll_close(jzx_awaitable *what, jzx_context *ctx, void *out) {
     struct jzx__await *await = JZX_CONTAINER_OF(what, struct jzx__await, base);
     struct jzx_scope *scope = await->object;
     struct jzx__visit visit;
-    if (!await->begun && (!is_own_turn(ctx) || scope == NULL || !begin_close(scope))) {
+    if (!await->begun &&
+        (!is_own_turn(ctx) || scope == NULL ||
+         (out != NULL && !jzx__is_sized(out, sizeof(jzx_scope_result))) || !begin_close(scope))) {
         what->err = JZX_ERR_INVALID_ARG;
         return JZX_READY;
     }

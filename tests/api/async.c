@@ -400,3 +400,19 @@ JZX_TEST(a_program_can_be_one_async_function) {
     assert_int_equal(result, 3);
     assert_int_equal(count, 3);
 }
+
+JZX_TEST(a_function_that_was_never_started_leaves_nothing) {
+    uint64_t bytes = fixture_bytes();
+    jzx_loop *loop = fixture_loop();
+    const struct nothing state = {0};
+    jzx_future *late;
+    jzx_future *future;
+    assert_int_equal(jzx_async_create(loop, &faulty_type, &state, NULL, &future), JZX_OK);
+    assert_int_equal(jzx_async_create(loop, &faulty_type, &state, NULL, &late), JZX_OK);
+    jzx_future_detach(future);
+    jzx_loop_destroy(loop);
+    assert_int_equal(jzx_async_start(late), JZX_ERR_LOOP_CLOSED);
+    assert_int_equal(jzx_future_error(late, NULL), JZX_ERR_LOOP_CLOSED);
+    jzx_future_release(late);
+    assert_int_equal(fixture_bytes(), bytes);
+}

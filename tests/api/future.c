@@ -2,6 +2,7 @@
 /* Promises and futures: settled once, read by fibers and threads, counted, cancelled. */
 #include "fibering.h"
 
+#include <jzx/combine.h>
 #include <jzx/future.h>
 
 #include <pthread.h>
@@ -452,5 +453,25 @@ JZX_TEST(a_promise_and_its_future_outlive_their_loop) {
     assert_int_equal(jzx_promise_resolve_moved(moved.promise, &object, note_drop),
                      JZX_ERR_LOOP_CLOSED);
     assert_int_equal(dropped, 1);
+    assert_int_equal(fixture_bytes(), bytes);
+}
+
+static jzx_err do_nothing(jzx_context *ctx, const void *value, void *result, void *arg) {
+    (void)ctx, (void)value, (void)result, (void)arg;
+    return JZX_OK;
+}
+
+JZX_TEST(a_future_without_its_loop_cannot_be_continued) {
+    uint64_t bytes = fixture_bytes();
+    jzx_loop *loop = fixture_loop();
+    struct pair pair = make_pair(loop, 8);
+    jzx_future *result = NULL;
+    jzx_loop_destroy(loop);
+    assert_int_equal(jzx_future_then(pair.future, 0, do_nothing, NULL, &result),
+                     JZX_ERR_LOOP_CLOSED);
+    assert_int_equal(jzx_future_timeout(pair.future, 5, 0, &result), JZX_ERR_LOOP_CLOSED);
+    assert_null(result);
+    jzx_promise_drop(pair.promise);
+    jzx_future_release(pair.future);
     assert_int_equal(fixture_bytes(), bytes);
 }

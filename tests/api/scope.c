@@ -351,3 +351,49 @@ JZX_TEST(only_the_opener_closes_a_scope) {
     timing_step(&timing);
     finish(&timing);
 }
+
+/* ---- orders and limits ---- */
+
+static void close_outer_first(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_scope *outer;
+    jzx_scope *inner;
+    JZX_EXPECT_EQ(jzx_scope_open(ctx, jzx_in(ctx, JZX_MS(5)), &outer), JZX_OK);
+    JZX_EXPECT_EQ(jzx_scope_open(ctx, JZX_NEVER, &inner), JZX_OK);
+    JZX_EXPECT_EQ(jzx_scope_close(ctx, outer, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_scope_close(ctx, inner, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, JZX_MS(50))), JZX_OK); /* no limit is left */
+    life->finished++;
+}
+
+JZX_TEST(scopes_may_be_closed_in_any_order) {
+    struct timing timing = timing_open();
+    struct life life = {0};
+    timing_fiber(&timing, close_outer_first, &life);
+    timing_advance(&timing, JZX_MS(49));
+    assert_int_equal(life.finished, 0);
+    timing_advance(&timing, JZX_MS(1));
+    assert_int_equal(life.finished, 1);
+    finish(&timing);
+}
+
+static void open_without_time(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_scope *outer;
+    jzx_scope *inner;
+    JZX_EXPECT_EQ(jzx_scope_open(ctx, 0, &outer), JZX_OK);
+    JZX_EXPECT_EQ(jzx_scope_open(ctx, JZX_NEVER, &inner), JZX_OK);
+    JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, JZX_MS(50))), JZX_ERR_TIMEOUT);
+    JZX_EXPECT_EQ(jzx_scope_close(ctx, inner, NULL), JZX_ERR_TIMEOUT);
+    JZX_EXPECT_EQ(jzx_scope_close(ctx, outer, NULL), JZX_ERR_TIMEOUT);
+    life->finished++;
+}
+
+JZX_TEST(a_scope_without_time_has_none_inside_either) {
+    struct timing timing = timing_open();
+    struct life life = {0};
+    timing_advance(&timing, JZX_MS(1)); /* time 0 is over */
+    timing_fiber(&timing, open_without_time, &life);
+    assert_int_equal(life.finished, 1);
+    finish(&timing);
+}
