@@ -42,7 +42,7 @@ jzx_err jzx_broadcast_init(jzx_loop *loop, jzx_broadcast *storage, size_t keep, 
     struct jzx__broadcast *broadcast = (struct jzx__broadcast *)(void *)storage;
     if (keep == 0 || value_size == 0 || keep > SIZE_MAX / 2 / value_size)
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = jzx__object_init(&broadcast->object, loop, JZX__SYNC_BROADCAST);
+    jzx_err err = jzx__object_init((void *)storage, loop, JZX__SYNC_BROADCAST);
     if (err != JZX_OK)
         return err;
     struct jzx__object object = broadcast->object;

@@ -147,7 +147,7 @@ static jzx_err init(jzx_loop *loop, jzx_channel *storage, size_t capacity, size_
     bool is_bounded = capacity != JZX_UNBOUNDED;
     if (capacity == 0 || value_size == 0 || (is_bounded && capacity > SIZE_MAX / 2 / value_size))
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = jzx__object_init(&channel->object, loop, JZX__SYNC_CHANNEL);
+    jzx_err err = jzx__object_init((void *)storage, loop, JZX__SYNC_CHANNEL);
     if (err != JZX_OK)
         return err;
     struct jzx__object object = channel->object;

@@ -57,7 +57,7 @@ static void own(struct mutex *mutex, struct jzx__owner who, struct jzx__helds *h
 
 jzx_err jzx_mutex_init(jzx_loop *loop, jzx_mutex *storage) {
     struct mutex *mutex = (struct mutex *)(void *)storage;
-    jzx_err err = jzx__object_init(&mutex->object, loop, JZX__SYNC_MUTEX);
+    jzx_err err = jzx__object_init((void *)storage, loop, JZX__SYNC_MUTEX);
     if (err != JZX_OK)
         return err;
     jzx__permits_init(&mutex->permits, 1, 1);

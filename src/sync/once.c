@@ -20,7 +20,7 @@ static bool is_done(const struct once *once) {
 
 jzx_err jzx_once_init(jzx_loop *loop, jzx_once *storage) {
     struct once *once = (struct once *)(void *)storage;
-    jzx_err err = jzx__object_init(&once->object, loop, JZX__SYNC_ONCE);
+    jzx_err err = jzx__object_init((void *)storage, loop, JZX__SYNC_ONCE);
     if (err != JZX_OK)
         return err;
     /* relaxed: not shared yet */

@@ -62,7 +62,7 @@ static const struct jzx__held_ops read_ops = {.what = "a read lock", .died = rea
 
 jzx_err jzx_rwlock_init(jzx_loop *loop, jzx_rwlock *storage) {
     struct rwlock *lock = (struct rwlock *)(void *)storage;
-    jzx_err err = jzx__object_init(&lock->object, loop, JZX__SYNC_RWLOCK);
+    jzx_err err = jzx__object_init((void *)storage, loop, JZX__SYNC_RWLOCK);
     if (err != JZX_OK)
         return err;
     jzx__permits_init(&lock->permits, ALL, ALL);

@@ -35,7 +35,7 @@ jzx_err jzx_semaphore_init(jzx_loop *loop, jzx_semaphore *storage, uint32_t perm
     struct semaphore *semaphore = (struct semaphore *)(void *)storage;
     if (max == 0 || max > JZX_SEMAPHORE_MAX || permits > max)
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = jzx__object_init(&semaphore->object, loop, JZX__SYNC_SEMAPHORE);
+    jzx_err err = jzx__object_init((void *)storage, loop, JZX__SYNC_SEMAPHORE);
     if (err == JZX_OK)
         jzx__permits_init(&semaphore->permits, permits, max);
     return err;

@@ -3,7 +3,7 @@
 
 jzx_err jzx__signal_init(struct jzx__signal *signal, struct jzx_loop *loop,
                          enum jzx__object_type type, const struct jzx__source_ops *ops) {
-    jzx_err err = jzx__object_init(&signal->object, loop, type);
+    jzx_err err = jzx__object_init((void *)signal, loop, type);
     if (err != JZX_OK)
         return err;
     jzx__lock_init(&signal->lock);
