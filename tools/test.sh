@@ -10,7 +10,7 @@
 process_cpu_s=120
 hang_after_s=1200 # by the clock, on a machine that is idle
 fast_budget_cpu_s=600
-usual_budget_cpu_s=1100
+usual_budget_cpu_s=1500
 slowest_count=10
 
 pattern=
