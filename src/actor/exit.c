@@ -357,6 +357,7 @@ static JZX_COLD bool end_with_ceremony(struct jzx__worker *me, struct jzx__actor
         FOR_PARTS(jzx__loop_of(me), cold, leave, me, actor);
     struct jzx__ending_kept *kept = quiesce(me, actor);
     if (kept != NULL) {
+        jzx__actor_worker_of(me)->endings++;
         wait_for_parts(actor, ending, kept);
         return false;
     }
@@ -413,6 +414,7 @@ void jzx__actor_finish(struct jzx__worker *me, struct jzx__actor *actor,
         return;
     }
     actor->task.place = JZX__RUNNING;
+    jzx__actor_worker_of(me)->endings--;
     let_rest(me, actor, &ending);
     give_slot_back(me, actor, (jzx__task_inbox(&actor->task) & JZX__INBOX_TOKEN) != 0);
 }

@@ -25,6 +25,7 @@ struct jzx__actor_worker {
     struct jzx__slot_cache slots;
     void *parts[JZX__PART_COUNT]; /* what the parts keep per worker, see part.h; NULL: nothing */
     uint64_t refs;                /* references that were made on it */
+    uint32_t endings;             /* actors of it that wait for their parts (part/A3) */
 
     /* Called when the worker's home thread (crew.h) begins a pass; NULL: nobody waits for that. */
     void (*at_home)(struct jzx__worker *me);

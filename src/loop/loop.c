@@ -217,7 +217,8 @@ static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
             actor->task.place = JZX__RUNNING;
             jzx__actor_end(me, actor, reason_of_end(actor), NULL);
         }
-        if (waits_for_parts(me, actor))
+        /* Looked at only if there is one: others may fill a free slot now. */
+        if (jzx__actor_worker_of(me)->endings != 0 && waits_for_parts(me, actor))
             jzx__actor_abort(me, actor);
     }
 }
