@@ -35,6 +35,7 @@
 
 typedef struct jzx_loop jzx_loop;
 typedef struct jzx_context jzx_context;
+typedef struct jzx_future jzx_future;
 
 /* ---- jobs ---- */
 
@@ -168,6 +169,14 @@ JZX_API jzx_err jzx_schedule_at_fixed_rate_fn(jzx_loop *loop, int64_t initial_de
 JZX_API jzx_err jzx_schedule_with_fixed_delay_fn(jzx_loop *loop, int64_t initial_delay_ns,
                                                  int64_t delay_ns, const jzx_schedule_opts *opts,
                                                  jzx_job_id *job, jzx_job_fn fn, void *ctx);
+
+/* A future without a value (jzx/future.h) that is resolved after delay_ns: once, however many ticks
+ * have passed by then. Releasing its last handle, or cancelling it, cancels the job. If the job
+ * cannot be scheduled, for whichever of the errors above, or ends early (dropped, or by a
+ * shutdown), the future is resolved at once: nobody waits for a tick that will not come. The job
+ * counts against the quota and has the priority HIGH. JZX_ERR_INVALID_ARG: no loop, no future;
+ * JZX_ERR_NO_MEMORY: none for the future. The caller owns the handle. */
+JZX_API jzx_err jzx_schedule_delay_async(jzx_loop *loop, int64_t delay_ns, jzx_future **future);
 
 /* True the first time, unless the job has ended, or is a one-shot that was delivered. From then on
  * no run of it begins; the handler of a periodic job that has begun ends normally. */

@@ -292,6 +292,14 @@ typedef enum jzx_close_priority {
     JZX_CLOSE_USER = 2
 } jzx_close_priority;
 
+/* Close tasks of the library itself. Each scheduler has them from its start, in this order: futures
+ * of delays are resolved (SYSTEM_CRITICAL); a place for remoting, which there is not
+ * (SYSTEM_CRITICAL); timers that actors have started by key are stopped (RUNTIME); the hooks of
+ * jzx_schedule_on_shutdown are called (USER). So each runs before tasks of the program of the same
+ * priority. They take no room of task_run_capacity, are counted like all others, and cannot be
+ * cancelled. */
+#define JZX_SCHEDULE_OWN_TASKS 4u
+
 /* 0, or an error that is told (TASK_RUN_FAILED); later tasks still run. */
 typedef int32_t (*jzx_close_fn)(void *ctx);
 
@@ -361,6 +369,12 @@ JZX_API jzx_err jzx_schedule_on_close(jzx_loop *loop, jzx_close_priority priorit
 
 /* False: there is no such task, any more. */
 JZX_API bool jzx_schedule_cancel_on_close(jzx_loop *loop, uint64_t task);
+
+/* A hook: fn(ctx) is called by the shutdown, all of them in the order of their registration and
+ * before close tasks of JZX_CLOSE_USER. Nothing bounds them but memory. If one fails the others are
+ * called still; the first error is told. JZX_ERR_SHUTDOWN once it has begun, JZX_ERR_INVALID_ARG,
+ * JZX_ERR_BUSY, JZX_ERR_NO_MEMORY. */
+JZX_API jzx_err jzx_schedule_on_shutdown(jzx_loop *loop, jzx_close_fn fn, void *ctx);
 
 /* Ends the scheduler: stops the driver and runs the ticks that it has announced, runs the close
  * tasks, then runs the functions that wait, inline, and cancels all other jobs. Nothing is put into

@@ -21,6 +21,7 @@
 #include "sched/balance.h"
 #include "sched/idle.h"
 #include "sched/watchdog.h"
+#include "schedule/make.h"
 #include "schedule/owner.h"
 #include "super/super.h"
 #include "timer/timer.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ticks, overload and shutdown, for the program that has the scheduler. */
 #include "base/sized.h"
+#include "schedule/closer.h"
 #include "schedule/core/run.h"
 #include "schedule/core/shutdown.h"
 #include "schedule/driver.h"
@@ -144,11 +145,26 @@ jzx_err jzx_schedule_on_close(jzx_loop *loop, jzx_close_priority priority, uint6
 
 bool jzx_schedule_cancel_on_close(jzx_loop *loop, uint64_t task) {
     struct jzx__schedule_visit visit;
-    if (jzx__schedule_visit_begin(&visit, loop) != JZX_OK)
+    if (task <= JZX__CLOSERS || jzx__schedule_visit_begin(&visit, loop) != JZX_OK)
         return false;
     bool is_cancelled = jzx__schedule_cancel_on_close(visit.core, task);
     jzx__schedule_visit_end(&visit, JZX_NEVER);
     return is_cancelled;
+}
+
+jzx_err jzx_schedule_on_shutdown(jzx_loop *loop, jzx_close_fn fn, void *ctx) {
+    struct jzx__schedule_visit visit;
+    if (fn == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = jzx__schedule_visit_begin(&visit, loop);
+    if (err != JZX_OK)
+        return err;
+    if (visit.core->phase != JZX__PHASE_ACTIVE)
+        err = JZX_ERR_SHUTDOWN;
+    else if (!jzx__hooks_add(visit.scheduler, fn, ctx))
+        err = JZX_ERR_NO_MEMORY;
+    jzx__schedule_visit_end(&visit, JZX_NEVER);
+    return err;
 }
 
 jzx_err jzx_schedule_shutdown(jzx_loop *loop, jzx_shutdown_summary *summary) {

@@ -36,7 +36,8 @@ static struct jzx__message *make_body(struct jzx_loop *loop, struct jzx__worker 
 /* A special message needs a receiver with a cold record, and delivering must not need memory. */
 static bool add_spare(struct jzx_loop *loop, struct jzx__worker *me,
                       struct jzx__schedule_item *item) {
-    struct jzx__actor *actor = item->fn != NULL ? NULL : jzx__table_lookup(&loop->table, item->to);
+    bool has_receiver = item->fn == NULL && item->wake == NULL;
+    struct jzx__actor *actor = has_receiver ? jzx__table_lookup(&loop->table, item->to) : NULL;
     if (actor == NULL || jzx__actor_cold(actor) != NULL)
         return true; /* runners are made with one */
     if (jzx__worker_owns(me, &actor->task))
@@ -55,8 +56,11 @@ struct jzx__schedule_item *jzx__item_create(struct jzx__scheduler *scheduler,
     *item = (struct jzx__schedule_item){.scheduler = scheduler,
                                         .to = spec->to,
                                         .fn = spec->fn,
+                                        .wake = spec->wake,
                                         .ctx = spec->ctx,
                                         .metadata = spec->metadata};
+    if (item->wake != NULL)
+        return item;
     item->body = make_body(loop, me, item, spec);
     if (item->body != NULL && add_spare(loop, me, item))
         return item;
@@ -101,6 +105,11 @@ enum jzx__delivery jzx__item_deliver(void *ctx, const struct jzx__delivery_order
     struct jzx_loop *loop = scheduler->loop;
     struct jzx__worker *me = scheduler->me;
     struct jzx__schedule_item *item = order->payload;
+    if (item->wake != NULL) {
+        uint64_t now_ns = jzx__tick_clock_now(&scheduler->core.clock);
+        (void)jzx__schedule_complete(&scheduler->core, order->job, now_ns, JZX_OK);
+        return JZX__DELIVERED;
+    }
     jzx_actor_id to = order->is_function ? jzx__runner_of(scheduler, order->executor) : item->to;
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
     if (actor == NULL && !order->is_function)
@@ -127,9 +136,38 @@ int32_t jzx__item_run_inline(void *ctx, const struct jzx__delivery_order *order)
 }
 
 void jzx__item_release(void *ctx, void *payload, enum jzx__job_state end) {
-    const struct jzx__scheduler *scheduler = ctx;
+    struct jzx__scheduler *scheduler = ctx;
+    struct jzx__schedule_item *item = payload;
     (void)end;
-    jzx__item_destroy(payload, scheduler->me);
+    if (item->wake == NULL) {
+        jzx__item_destroy(item, scheduler->me);
+        return;
+    }
+    item->next_woken = NULL;
+    if (scheduler->woken == NULL)
+        scheduler->woken = item;
+    else
+        scheduler->woken_last->next_woken = item;
+    scheduler->woken_last = item;
+}
+
+/* ---- wakes ---- */
+
+struct jzx__schedule_item *jzx__items_take_woken(struct jzx__scheduler *scheduler) {
+    struct jzx__schedule_item *woken = scheduler->woken;
+    scheduler->woken = NULL;
+    return woken;
+}
+
+void jzx__items_ring(struct jzx__schedule_item *woken, struct jzx__worker *me) {
+    while (woken != NULL) {
+        struct jzx__schedule_item *item = woken;
+        jzx__wake_fn *wake = item->wake;
+        void *ctx = item->ctx;
+        woken = item->next_woken;
+        jzx__item_destroy(item, me);
+        wake(ctx, me);
+    }
 }
 
 /* ---- the end of a run ---- */

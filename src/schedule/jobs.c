@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scheduling, cancelling, and what a handler sees of its job. */
+#include "schedule/jobs.h"
+
 #include "actor/mailbox.h"
 #include "actor/own.h"
 #include "base/sized.h"
@@ -7,8 +9,12 @@
 #include "schedule/core/life.h"
 #include "schedule/driver.h"
 #include "schedule/item.h"
+#include "schedule/make.h"
 #include "schedule/owner.h"
 #include "schedule/runner.h"
+
+/* The library's own jobs: a subsystem that no configuration can name. */
+#define SUBSYSTEM_OF_WAKES UINT32_MAX
 
 /* ---- one call ---- */
 
@@ -66,6 +72,8 @@ static bool read_options(const struct jzx__scheduler *scheduler, const jzx_sched
 /* The receiver is there, or the runner is made. */
 static jzx_err find_receiver(struct jzx__scheduler *scheduler, const struct call *call,
                              uint32_t dispatcher) {
+    if (call->spec.wake != NULL)
+        return JZX_OK;
     if (call->spec.fn != NULL)
         return jzx__runner_ensure(scheduler, dispatcher);
     return jzx__table_lookup(&scheduler->loop->table, call->spec.to) != NULL
@@ -99,6 +107,8 @@ static jzx_err schedule(struct jzx__scheduler *scheduler, struct jzx__worker *me
     if ((call->opts != NULL && !jzx__read_sized(&opts, sizeof opts, call->opts)) ||
         !read_options(scheduler, &opts, &request))
         return JZX_ERR_INVALID_ARG;
+    if (call->spec.wake != NULL)
+        request.affinity = (struct jzx__affinity){JZX__AFFINITY_SUBSYSTEM, SUBSYSTEM_OF_WAKES};
     jzx_err err = find_receiver(scheduler, call, request.executor);
     if (err != JZX_OK)
         return err;
@@ -233,6 +243,15 @@ jzx_err jzx_schedule_with_fixed_delay_fn(jzx_loop *loop, int64_t initial_delay_n
                         .period_ns = delay_ns,
                         .opts = opts};
     return schedule_fn(loop, call, job, fn, ctx);
+}
+
+/* ---- wakes ---- */
+
+jzx_err jzx__schedule_wake(struct jzx_loop *loop, int64_t delay_ns, jzx_job_id *job,
+                           jzx__wake_fn *wake, void *ctx) {
+    const struct call call = {
+        .mode = JZX_JOB_ONE_SHOT, .delay_ns = delay_ns, .spec = {.wake = wake, .ctx = ctx}};
+    return schedule_call(loop, &call, job);
 }
 
 /* ---- handles ---- */

@@ -7,6 +7,7 @@
 #include "schedule/core/rate.h"
 #include "schedule/core/run.h"
 #include "schedule/driver.h"
+#include "schedule/item.h"
 #include "schedule/runner.h"
 #include "timer/timer.h"
 
@@ -166,11 +167,13 @@ void jzx__owner_release(struct jzx__scheduler *scheduler, uint64_t due_ns) {
         jzx__atomic_store_relaxed(&scheduler->armed_ns, due_ns);
     }
     bool has_news = scheduler->stream.count > 0;
+    struct jzx__schedule_item *woken = jzx__items_take_woken(scheduler);
     unlock(scheduler);
     if (is_mine)
         arm(scheduler, me, due_ns);
     else if (is_sooner)
         jzx__owner_poke(scheduler);
+    jzx__items_ring(woken, me);
     if (has_news)
         tell(scheduler, me);
 }
@@ -228,8 +231,10 @@ void jzx__owner_look(struct jzx__scheduler *scheduler, struct jzx__worker *me) {
     /* relaxed: changes under the lock (Q2) */
     jzx__atomic_store_relaxed(&scheduler->armed_ns, due_ns);
     bool has_news = scheduler->stream.count > 0;
+    struct jzx__schedule_item *woken = jzx__items_take_woken(scheduler);
     unlock(scheduler);
     arm(scheduler, me, due_ns);
+    jzx__items_ring(woken, me);
     if (needs_runner)
         jzx__runners_mend(scheduler);
     if (has_news)

@@ -8,7 +8,8 @@
  *
  *   Q1  nothing of the user's runs under the lock but what the core calls: probes, drivers, close
  *       tasks, and the functions that a shutdown runs inline. In these a call that needs the lock
- *       is JZX_ERR_BUSY. What is told to observers waits in a ring until the lock is released.
+ *       is JZX_ERR_BUSY. What is told to observers waits in a ring until the lock is released, and
+ *       so do the wakes whose jobs have ended (item.h), unless a close task ends them.
  *   Q2  `armed_ns` is when worker 0 looks next, at the latest. It is written under the lock. A
  *       thread that makes something due before that pokes.
  *   Q3  the alarm, an entry on the wheel of worker 0, is touched by worker 0 alone.
@@ -23,6 +24,9 @@
 #include "schedule/settings.h"
 
 #include <pthread.h>
+
+struct jzx__scheduler;
+struct jzx__schedule_item;
 
 /* What waits to be shown to the observer. */
 #define JZX__STREAM_MAX 512u
@@ -43,6 +47,36 @@ struct jzx__driver_thread {
     _Atomic uint64_t jitter_ns; /* of its last tick; written by the thread */
 };
 
+/* The close tasks of the library itself: closer.h. */
+enum jzx__closer_kind {
+    JZX__CLOSER_DELAYS,
+    JZX__CLOSER_REMOTING,
+    JZX__CLOSER_TIMERS,
+    JZX__CLOSER_HOOKS,
+    JZX__CLOSERS
+};
+
+_Static_assert(JZX__CLOSERS == JZX_SCHEDULE_OWN_TASKS, "as the header says");
+
+struct jzx__closer;
+
+/* 0, or an error. Under the lock, in the shutdown. */
+typedef int32_t jzx__closer_fn(const struct jzx__closer *closer);
+
+struct jzx__closer {
+    struct jzx__scheduler *scheduler;
+    jzx__closer_fn *close; /* NULL: a place alone */
+    uint64_t task;         /* its handle */
+};
+
+struct jzx__hook;
+
+/* Under the lock. */
+struct jzx__hooks {
+    struct jzx__hook *first;
+    struct jzx__hook *last;
+};
+
 struct jzx__scheduler {
     struct jzx_loop *loop;
     struct jzx__settings settings; /* constant */
@@ -55,6 +89,10 @@ struct jzx__scheduler {
     struct jzx__schedule core; /* its queues: any thread */
     struct jzx__worker *me;    /* of the thread that has the lock; NULL: none */
     struct jzx__schedule_stream stream;
+    struct jzx__schedule_item *woken; /* wakes whose jobs have ended, in that order; or NULL */
+    struct jzx__schedule_item *woken_last;
+    struct jzx__closer closers[JZX__CLOSERS];
+    struct jzx__hooks hooks;
     bool is_automatic; /* worker 0 drives: by configuration, or because the driver has stopped */
     bool was_idle;     /* there was nothing to drive at the last look */
     bool needs_runner; /* a function could not be delivered: its runner has ended */
@@ -89,12 +127,5 @@ static inline struct jzx__scheduler *jzx__scheduler_of(const struct jzx_loop *lo
     /* acquire: pairs with the exchange in ensure; the scheduler is whole */
     return jzx__atomic_load_acquire(&jzx__schedule_root_of(loop)->made);
 }
-
-/* Made if need be; NULL without memory. Any thread, in a visit. */
-struct jzx__scheduler *jzx__scheduler_ensure(struct jzx_loop *loop);
-
-/* The loop has been stopped and its actors have ended: shuts the scheduler down, if there is one.
- * On the thread that drives the loop, at worker 0. */
-void jzx__scheduler_end(struct jzx_loop *loop, struct jzx__worker *me);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef JZX_SCHEDULE_VISIT_H
 #define JZX_SCHEDULE_VISIT_H
 
+#include "schedule/make.h"
 #include "schedule/owner.h"
 
 struct jzx__schedule_visit {

@@ -695,6 +695,18 @@ bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
     return jzx__timer_cancel(loop, me, jzx__timer_id_of(timer, index)) == JZX_OK;
 }
 
+void jzx__timers_stop_keyed(struct jzx_loop *loop, struct jzx__worker *me) {
+    const struct jzx__timer_pool *pool = jzx__timer_pool_of(loop);
+    for (uint32_t index = 0; jzx__timer_exists(pool, index); index++) {
+        const struct jzx__timer *timer = jzx__timer_record(pool, index);
+        uint64_t state = state_of(timer);
+        uint64_t mode = state >> JZX__TIMER_KIND_SHIFT & JZX__TIMER_MODE;
+        bool is_keyed = (state >> JZX__TIMER_KIND_SHIFT & JZX__TIMER_KEYED) != 0;
+        if (is_keyed && mode != JZX__TIMER_IDLE && can_be_cancelled(state))
+            (void)jzx__timer_cancel(loop, me, (state & ~(uint64_t)UINT32_MAX) | index);
+    }
+}
+
 /* ---- the end of an actor ---- */
 
 static void cancel_one(struct jzx__worker *me, uint32_t index) {

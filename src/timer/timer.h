@@ -281,6 +281,9 @@ jzx_err jzx__timer_cancel(struct jzx_loop *loop, struct jzx__worker *me, jzx_tim
 bool jzx__timer_cancel_listed(struct jzx_loop *loop, struct jzx__worker *me,
                               struct jzx__timer *timer, uint32_t index);
 
+/* Cancels all timers of a loop that were started by key. Any thread. */
+void jzx__timers_stop_keyed(struct jzx_loop *loop, struct jzx__worker *me);
+
 /* True if its message may still come, or another. */
 bool jzx__timer_is_active(const struct jzx__timer *timer);
 

@@ -46,7 +46,7 @@ JZX_TEST(a_delay_is_rounded_up_to_ticks_and_never_early, "B62", "B+rules", "B16"
 }
 
 JZX_TEST(a_delay_that_is_not_positive_or_too_long_is_refused, "B61", "R1.AC5", "X7", "B+rules",
-         "X3") {
+         "X3", "B+tests") {
     static const int64_t wrong[] = {0, -1, INT64_MIN, TICKS(INT32_MAX) + 1, INT64_MAX};
     jzx_job_id job = 99;
     rig_open(&rig, NULL);
@@ -81,7 +81,7 @@ JZX_TEST(a_job_beyond_the_wheel_comes_at_its_tick, "B10", "B46", "X3") {
     }
 }
 
-JZX_TEST(what_is_wrong_is_refused, "B61", "B+tests") {
+JZX_TEST(what_is_wrong_is_refused, "B61", "B+tests", "B+rules") {
     jzx_job_id job = 99;
     rig_open(&rig, NULL);
     JZX_EXPECT_EQ(jzx_schedule_once(NULL, TICK_NS, rig.to, JZX_NOBODY, NULL, 0, 1, &job),
@@ -163,7 +163,7 @@ JZX_TEST(jobs_that_meet_in_a_tick_keep_the_order_of_their_calls, "B15", "R1.AC2"
 /* ---- handles ---- */
 
 JZX_TEST(a_job_that_was_cancelled_never_comes_and_its_place_is_free, "B76", "B80", "B82", "R1.AC4",
-         "R4.AC3", "R4.AC4", "X20") {
+         "R4.AC3", "R4.AC4", "X20", "B+rules") {
     rig_open(&rig, NULL);
     jzx_job_id job = rig_once(&rig, 1, TICKS(3));
     JZX_EXPECT_EQ(job, 1); /* handles start at 1 */
@@ -268,7 +268,8 @@ JZX_TEST(a_fixed_rate_comes_at_every_point_of_its_grid, "B53", "B66", "R2.AC1", 
     }
 }
 
-JZX_TEST(a_slow_handler_gets_missed_runs_folded_into_one, "B66", "R2.AC2", "X13", "B63", "B64") {
+JZX_TEST(a_slow_handler_gets_missed_runs_folded_into_one, "B66", "R2.AC2", "X13", "B63", "B64",
+         "B+rules", "B+tests") {
     rig_open(&rig, NULL);
     rig_rate(&rig, 1, TICKS(2), TICKS(2));
     rig.notes.takes_ns = TICKS(7); /* runs at 4, 6 and 8 go by */
@@ -289,7 +290,7 @@ JZX_TEST(a_slow_handler_gets_missed_runs_folded_into_one, "B66", "R2.AC2", "X13"
 }
 
 JZX_TEST(a_fixed_delay_counts_from_the_end_of_the_handler, "B54", "B69", "R2.AC4", "R3.AC5",
-         "B+tests") {
+         "B+tests", "B+rules") {
     static const int64_t takes[] = {0, 1, TICK_NS / 2, TICKS(1), TICKS(5) + 1};
     for (size_t c = 0; c < sizeof takes / sizeof takes[0]; c++) {
         rig_open(&rig, NULL);

@@ -19,7 +19,8 @@ static void expect_wrong(const jzx_schedule_config *config, const char *field) {
 
 #define WRONG(field, ...) expect_wrong(&JZX_SCHEDULE_CONFIG(__VA_ARGS__), "schedule." field)
 
-JZX_TEST(a_wrong_field_aborts_the_start_and_is_named, "B42", "B34", "B35", "X2", "B61", "B+tests") {
+JZX_TEST(a_wrong_field_aborts_the_start_and_is_named, "B42", "B34", "B35", "X2", "B61", "B+tests",
+         "B+driver") {
     WRONG("resolution_ns", .resolution_ns = 1000000001);
     WRONG("profile", .profile = (jzx_schedule_profile)6);
     WRONG("system_quota", .profile = JZX_SCHEDULE_CUSTOM, .system_quota = 25601);
@@ -95,7 +96,7 @@ JZX_TEST(the_check_stands_alone_and_the_init_gives_the_defaults) {
 /* ---- capabilities ---- */
 
 JZX_TEST(capabilities_say_what_the_configuration_offers_and_the_rest_is_refused, "B18", "B19",
-         "B20", "R1.AC6", "B16", "X12") {
+         "B20", "R1.AC6", "B16", "X12", "B+tests") {
     jzx_schedule_capabilities caps = {.size = sizeof caps};
     rig_open(&rig, NULL);
     JZX_EXPECT_EQ(jzx_schedule_capabilities_get(rig.loop, &caps), JZX_OK);
@@ -153,7 +154,7 @@ static void expect_backlog_limit(const jzx_schedule_opts *opts, uint32_t limit) 
 }
 
 JZX_TEST(a_job_that_misses_more_runs_than_its_backlog_limit_is_cancelled, "B67", "R2.AC6", "X20",
-         "B58", "B60", "B70") {
+         "B58", "B60", "B70", "B+rules", "B+tests") {
     static const jzx_dispatcher dispatchers[] = {{"io", 0, 0}};
     static const jzx_schedule_policy policies[] = {
         {JZX_SCHEDULE_DISPATCHER, "io", JZX_JOB_PRIORITY_LOW, 5, 2},
@@ -175,7 +176,8 @@ static uint32_t bursts_of(const jzx_schedule_opts *opts, uint32_t missed) {
     return rig_told(&rig, JZX_SCHEDULE_EVENT_BURST_FIRE, NULL) - before;
 }
 
-JZX_TEST(folding_more_runs_than_the_threshold_is_reported, "B68", "X13", "X20", "R2.AC5") {
+JZX_TEST(folding_more_runs_than_the_threshold_is_reported, "B68", "X13", "X20", "R2.AC5", "B+rules",
+         "B+tests") {
     struct jzx_schedule_event told;
     rig_open(&rig, NULL);
     JZX_EXPECT_EQ(bursts_of(NULL, 8), 0);

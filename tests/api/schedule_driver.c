@@ -7,7 +7,7 @@ static struct rig rig;
 
 /* ---- worker 0 ---- */
 
-JZX_TEST(the_automatic_driver_wakes_for_nothing_while_no_job_is_pending, "X31", "X12") {
+JZX_TEST(the_automatic_driver_wakes_for_nothing_while_no_job_is_pending, "X31", "X12", "B+driver") {
     rig_open(&rig, NULL);
     JZX_EXPECT_EQ(jzx_loop_next_deadline(rig.loop), JZX_NEVER);
     jzx_job_id job = rig_once(&rig, 1, TICKS(1000000));
@@ -59,7 +59,8 @@ JZX_TEST(a_leap_of_a_manual_clock_folds_runs_and_misses_none, "B37", "R2.AC5", "
 #define BY_HAND(...)                                                                               \
     (&JZX_SCHEDULE_CONFIG(.test_mode = true, .driver_kind = JZX_DRIVER_MANUAL, __VA_ARGS__))
 
-JZX_TEST(ticks_by_hand_move_the_clock_and_deliver, "B13", "B25", "B105", "R5.AC1", "B2", "B3") {
+JZX_TEST(ticks_by_hand_move_the_clock_and_deliver, "B13", "B25", "B105", "R5.AC1", "B2", "B3",
+         "B+driver") {
     jzx_batch last;
     rig_open(&rig, BY_HAND());
     JZX_EXPECT_EQ(jzx_schedule_last_batch(rig.loop, &last), JZX_ERR_INVALID_ARG);
@@ -240,7 +241,8 @@ JZX_TEST(a_driver_far_behind_twice_makes_the_scheduler_reject, "B31", "B88", "B+
     rig_close(&rig);
 }
 
-JZX_TEST(a_driver_that_announces_nothing_has_stalled_and_drops_no_job, "B27", "X27", "X3") {
+JZX_TEST(a_driver_that_announces_nothing_has_stalled_and_drops_no_job, "B27", "X27", "X3",
+         "B+tests") {
     struct jzx_schedule_event told;
     open_own(OWN(.clock = &own_clock));
     jzx_job_id job = rig_once(&rig, 1, TICKS(3));
@@ -261,7 +263,7 @@ JZX_TEST(a_driver_that_announces_nothing_has_stalled_and_drops_no_job, "B27", "X
 }
 
 JZX_TEST(drift_above_the_budget_is_told_and_the_drivers_jitter_is_not_drift, "B17", "R1.AC3",
-         "B+tests") {
+         "B+tests", "B+driver") {
     struct jzx_schedule_event told;
     open_own(OWN(.clock = &own_clock));
     rig_rate(&rig, 1, TICKS(1), TICKS(1));

@@ -11,7 +11,7 @@ static struct rig rig;
 /* ---- quotas and capacity ---- */
 
 JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends, "B44", "B61", "X20", "R4.AC7", "B99",
-         "B+tests") {
+         "B+tests", "B+rules") {
     struct jzx_schedule_event told;
     jzx_job_id job = 99;
     rig_open(&rig, SMALL());
@@ -38,7 +38,7 @@ JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends, "B44", "B61", "X20", "R4.
     rig_close(&rig);
 }
 
-JZX_TEST(a_full_slot_refuses_new_jobs_and_tells_so, "B61", "B12", "B+tests") {
+JZX_TEST(a_full_slot_refuses_new_jobs_and_tells_so, "B61", "B12", "B+tests", "B+rules") {
     rig_open(&rig, SMALL(.slot_capacity = 3));
     for (uint32_t i = 0; i < 3; i++)
         rig_once(&rig, 1, TICKS(4));
@@ -123,7 +123,7 @@ static const jzx_schedule_policy inner[] = {{JZX_SCHEDULE_SUBSYSTEM, "inner", 0,
 #define WITH_INNER .policies = inner, .policy_size = sizeof inner[0], .policy_count = 1
 
 JZX_TEST(a_critical_load_engages_refuses_and_cancels_what_can_be_spared, "B85", "B87", "B89", "B91",
-         "B45", "B+tests") {
+         "B45", "B+tests", "B+rules") {
     struct jzx_schedule_event told;
     load = 100;
     samples = 0;

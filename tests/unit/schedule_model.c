@@ -207,7 +207,7 @@ static bool scheduler_and_model_agree(struct jzx__rng *rng) {
     return held;
 }
 
-JZX_TEST(the_scheduler_does_what_a_model_does_that_looks_at_every_job_at_every_tick) {
+JZX_TEST(the_scheduler_does_what_a_model_does_that_looks_at_every_job_at_every_tick, "B+tests") {
     run_seeds("the_scheduler_does_what_a_model_does_that_looks_at_every_job_at_every_tick", 1000,
               scheduler_and_model_agree);
 }

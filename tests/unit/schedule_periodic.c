@@ -136,7 +136,7 @@ JZX_TEST(a_fixed_delay_never_runs_twice_at_a_time) {
     rig_destroy(rig);
 }
 
-JZX_TEST(a_fixed_delay_that_skips_missed_runs_has_batches_of_one_and_no_limit) {
+JZX_TEST(a_fixed_delay_that_skips_missed_runs_has_batches_of_one_and_no_limit, "B+rules") {
     struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
     struct jzx__schedule_request request = rig_request(JZX__JOB_FIXED_DELAY, 1, 1);
     request.skips_missed = true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Making and ending the scheduler of a loop. */
-#include "schedule/scheduler.h"
+#include "schedule/make.h"
 
 #include "actor/part.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "schedule/closer.h"
 #include "schedule/core/life.h"
 #include "schedule/core/shutdown.h"
 #include "schedule/driver.h"
@@ -35,6 +36,8 @@ static void destroy(struct jzx__scheduler *scheduler) {
     jzx__driver_leave_tick(scheduler);
     jzx__owner_disarm(scheduler);
     jzx__schedule_deinit(&scheduler->core);
+    jzx__items_ring(jzx__items_take_woken(scheduler), NULL);
+    jzx__hooks_free(scheduler);
     jzx__lock_deinit(&scheduler->lock);
     jzx__free(&allocator, scheduler, sizeof *scheduler);
 }
@@ -61,6 +64,7 @@ static struct jzx__scheduler *create(struct jzx_loop *loop, const jzx_schedule_c
     scheduler->is_deterministic = !loop->sched.clock.is_real;
     scheduler->was_idle = true;
     jzx__settings_fill(&scheduler->settings, config);
+    scheduler->settings.core.capacity.task_run += JZX__CLOSERS; /* beside those of the program */
     jzx__lock_init(&scheduler->lock);
     jzx__waiter_init(&scheduler->alarm, jzx__owner_ring, scheduler);
     const struct jzx__schedule_ops ops = {.ctx = scheduler,
@@ -74,6 +78,7 @@ static struct jzx__scheduler *create(struct jzx_loop *loop, const jzx_schedule_c
         jzx__free(allocator, scheduler, sizeof *scheduler);
         return NULL;
     }
+    jzx__closers_register(scheduler);
     if (start(scheduler))
         return scheduler;
     destroy(scheduler);
