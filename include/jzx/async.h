@@ -111,12 +111,16 @@ struct jzx_async_type {
     jzx_poll (*step)(jzx_context *ctx, jzx_async *async, void *state, void *result);
 };
 
+/* See below. */
+typedef struct jzx_executor jzx_executor;
+
 typedef struct jzx_async_opts {
     size_t size;            /* sizeof(jzx_async_opts) */
     const char *name;       /* of the actor; NULL: that of the function */
     jzx_cleanup_fn cleanup; /* called when it has ended, however: ctx->state is its state */
     bool detached;          /* belongs to nobody */
-    uint64_t reserved[2];
+    jzx_executor *executor; /* that polls it; NULL: the workers do, when it is due */
+    uint64_t reserved[1];
 } jzx_async_opts;
 
 /* Options in place, in C: &JZX_ASYNC_OPTS(.detached = true). */
@@ -144,6 +148,34 @@ JZX_API jzx_actor_id jzx_async_actor(const jzx_future *future);
  * the error of the loop. */
 JZX_API jzx_err jzx_async_run(const jzx_config *config, const jzx_async_type *type,
                               const void *state, void *result);
+
+/* ---- executors: functions that are polled by hand ----
+ *
+ * For tests, and for hosts that decide what runs when. A function that is started with
+ * jzx_async_opts.executor is not polled by the workers of its loop when it is due, but by the calls
+ * below, in the order in which the functions became ready; all else is as ever. The calls step the
+ * loop (jzx_loop_step with JZX_NEVER) before and after, so that wakes of other threads, messages
+ * and timers are seen to; they are made by the thread that drives it, where no jzx_loop_run is
+ * needed. A jzx_loop_run returns only when the functions of executors have ended, too. */
+
+/* Of a loop with config.workers = 1, before which it is destroyed. JZX_ERR_INVALID_ARG,
+ * JZX_ERR_NO_MEMORY. Any thread. */
+JZX_API jzx_err jzx_executor_create(jzx_loop *loop, jzx_executor **executor);
+
+/* Polls one function that is ready, once; *polled (may be NULL) is false if none was. Errors as
+ * jzx_loop_step: JZX_ERR_BUSY inside a turn of the loop, or while another thread drives it. */
+JZX_API jzx_err jzx_executor_poll_one(jzx_executor *executor, bool *polled);
+
+/* Polls each function that is ready at the call once, not those that become so by it; *polled (may
+ * be NULL) is how many. Errors as above. */
+JZX_API jzx_err jzx_executor_poll_all(jzx_executor *executor, uint32_t *polled);
+
+/* Functions that have not ended, with those that were not started yet. Any thread. */
+JZX_API uint32_t jzx_executor_pending(jzx_executor *executor);
+
+/* Cancels what has not ended, which the loop polls from now on. NULL is fine. Any thread, but not
+ * while another uses the executor. */
+JZX_API void jzx_executor_destroy(jzx_executor *executor);
 
 /* ---- for the macros ---- */
 

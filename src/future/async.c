@@ -129,6 +129,12 @@ static bool is_due(struct jzx__worker *me, struct jzx__actor *actor, struct jzx_
         *fate = JZX__FATE_OVER;
         return false;
     }
+    if (!jzx__executor_admit(&async->executed, task)) {
+        uint64_t word = jzx__task_inbox(task);
+        *fate = jzx__inbox_list(word) == NULL && jzx__task_go_idle(task, word) ? JZX__FATE_OVER
+                                                                               : JZX__FATE_AGAIN;
+        return false;
+    }
     me->budget.left--;
     disarm(async, task, JZX__CAUSE_CANCELLED);
     hide_wait(actor);
@@ -219,6 +225,7 @@ static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record)
     struct jzx_future *future = async->future;
     bool is_kept = async->is_kept;
     (void)loop, (void)me;
+    jzx__executor_leave(&async->executed);
     jzx__future_let_go(future, JZX__HOLDER_PROMISE);
     if (is_kept)
         jzx_future_release(future);
@@ -245,6 +252,8 @@ static size_t extra_of(struct jzx_future *future) {
 
 /* It was not started, and will not be: the promise's place is given up. */
 static void give_up(struct jzx_future *future, struct jzx__worker *me) {
+    struct jzx__async *async = jzx__future_extra(future);
+    jzx__executor_leave(&async->executed);
     (void)jzx__future_reject(future, me, JZX_ERR_CANCELLED, NULL);
     jzx__future_let_go(future, JZX__HOLDER_PROMISE);
 }
@@ -356,7 +365,7 @@ static jzx_err start_inside(struct jzx_future *future, struct jzx__worker *me,
 /* In the scope, or, if that is NULL, in the nursery of the actor whose turn it is. Claimed. */
 static jzx_err start(struct jzx_future *future, struct jzx_scope *scope) {
     struct jzx__future_home *home = future->home;
-    const struct jzx__async *async = jzx__future_extra(future);
+    struct jzx__async *async = jzx__future_extra(future);
     struct jzx__future_visit visit;
     jzx_err err = JZX_ERR_LOOP_CLOSED;
     if (jzx__future_visit(home, &visit)) {
@@ -371,8 +380,10 @@ static jzx_err start(struct jzx_future *future, struct jzx_scope *scope) {
         (void)jzx__future_reject(future, NULL, err, NULL); /* nobody waits for it any more */
     }
     jzx__future_visit_end(home, &visit);
-    if (err != JZX_OK)
+    if (err != JZX_OK) {
+        jzx__executor_leave(&async->executed);
         jzx__future_let_go(future, JZX__HOLDER_PROMISE);
+    }
     return err;
 }
 
@@ -386,8 +397,7 @@ jzx_err jzx_async_start(jzx_future *future) {
 
 static bool read_opts(jzx_async_opts *full, const jzx_async_opts *opts) {
     *full = JZX_ASYNC_OPTS();
-    return (opts == NULL || jzx__read_sized(full, sizeof *full, opts)) &&
-           (full->reserved[0] | full->reserved[1]) == 0 &&
+    return (opts == NULL || jzx__read_sized(full, sizeof *full, opts)) && full->reserved[0] == 0 &&
            (full->name == NULL || strnlen(full->name, JZX_NAME_MAX + 1) <= JZX_NAME_MAX);
 }
 
@@ -411,6 +421,7 @@ static void fill(struct jzx_future *future, const jzx_async_type *type, const vo
         memcpy(async->state, state, type->state_size);
     /* relaxed: nobody else has it yet */
     jzx__atomic_store_relaxed(&future->state, (uint8_t)JZX_FUTURE_PENDING);
+    jzx__executor_join(opts->executor, &async->executed);
 }
 
 jzx_err jzx_async_create(jzx_loop *loop, const jzx_async_type *type, const void *state,
@@ -418,7 +429,7 @@ jzx_err jzx_async_create(jzx_loop *loop, const jzx_async_type *type, const void 
     jzx_async_opts full;
     struct jzx__visit visit;
     if (loop == NULL || future == NULL || !type_is_valid(type) || !read_opts(&full, opts) ||
-        (state == NULL && type->state_size != 0))
+        (state == NULL && type->state_size != 0) || !jzx__executor_fits(full.executor, loop))
         return JZX_ERR_INVALID_ARG;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
     struct jzx_future *made =

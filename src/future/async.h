@@ -19,6 +19,7 @@
 #define JZX_FUTURE_ASYNC_H
 
 #include "future/await.h"
+#include "future/executor.h"
 #include "future/future.h"
 
 #include "jzx/async.h"
@@ -40,6 +41,7 @@ struct jzx__async {
     _Atomic uint64_t id;         /* of its actor; JZX_NOBODY: it was not started */
     struct jzx__await *on;       /* what waits, or NULL */
     struct jzx_future *failed;   /* a handle to the one that was rejected last, for its text */
+    struct jzx__executed executed;
     size_t state_size;
     jzx_cleanup_fn cleanup;
     const char *name;

@@ -291,8 +291,10 @@ static void cancel_work(struct jzx_future *future, struct jzx__worker *me) {
  * there, what works on it is cancelled before: nobody makes another handle meanwhile. */
 static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t holders,
                   bool cancels) {
-    /* relaxed: a first guess for the exchange below */
-    uint32_t before = jzx__atomic_load_relaxed(&future->holders);
+    /* acquire: pairs with the exchange below; what each other holder did is over */
+    uint32_t before = jzx__atomic_load_acquire(&future->holders);
+    if (before == holders)
+        return true; /* F2: nobody else has it, or can get it */
     do {
         JZX_ASSERT((before & holders) == holders || holders < before); /* F2 */
         /* What was not started has nobody else who gives the promise up. */

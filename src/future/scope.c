@@ -110,6 +110,8 @@ void jzx_scope_cancel(jzx_scope *scope) {
 /* ---- members ---- */
 
 jzx_err jzx__scope_reserve(struct jzx_scope *scope) {
+    if (scope->is_nursery)
+        return JZX_OK; /* C5: tie counts it */
     jzx__lock_acquire(&scope->lock);
     jzx_err err = scope->is_closing     ? JZX_ERR_CLOSED
                   : scope->is_cancelled ? JZX_ERR_CANCELLED
@@ -138,6 +140,8 @@ static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__l
 }
 
 void jzx__scope_unreserve(struct jzx_scope *scope, struct jzx__worker *me) {
+    if (scope->is_nursery)
+        return; /* C5 */
     leave(scope, me, NULL);
     unref(scope);
 }
@@ -154,17 +158,23 @@ void jzx__scope_tie(struct jzx_scope *scope, struct jzx__cold *cold, jzx_actor_i
                      : scope->deadline_ns == 0       ? 1
                                                      : scope->deadline_ns;
     jzx__lock_acquire(&scope->lock);
+    if (scope->is_nursery) { /* C5 */
+        scope->count++;
+        scope->refs++;
+    }
     jzx__list_push_back(&scope->running, &part->in_scope);
     jzx__lock_release(&scope->lock);
 }
 
 void jzx__scope_settle(struct jzx_scope *scope, jzx_actor_id id) {
+    if (scope->is_nursery)
+        return; /* C5 */
+    struct jzx_loop *loop = scope->loop;
     jzx__lock_acquire(&scope->lock);
     bool is_cancelled = scope->is_cancelled;
-    jzx__lock_release(&scope->lock);
+    unref_locked(scope);
     if (is_cancelled)
-        (void)jzx_actor_stop(scope->loop, id, JZX_STOP_AFTER_QUEUE);
-    unref(scope);
+        (void)jzx_actor_stop(loop, id, JZX_STOP_AFTER_QUEUE);
 }
 
 struct scope_bonds {

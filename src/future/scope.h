@@ -10,6 +10,9 @@
  *       asks each without the lock. A member that is spawned meanwhile is asked by its spawner.
  *   C4  an actor's record of this part belongs to its turn, and else to its owner; the scope in it
  *       is under its own lock.
+ *   C5  members are spawned into a nursery by the turn of its actor alone, and it is cancelled when
+ *       that turn is over: so a spawn into one is never refused, nobody cancels it meanwhile, and
+ *       the actor's handle keeps it. Its members are counted when they are tied.
  *
  * Each actor that starts async functions has a **nursery**: a scope that nobody sees, whose members
  * fail without telling anybody, and are cancelled when the actor ends. */
@@ -33,7 +36,7 @@ struct jzx_scope {
     uint32_t count;
     bool is_closing;
     bool is_cancelled;
-    bool is_nursery;
+    bool is_nursery;         /* never changes */
     uint64_t deadline_ns;    /* never changes, as the next */
     uint64_t outer_limit_ns; /* of the opener */
     jzx_actor_id guard;      /* the actor that waits for the deadline, or JZX_NOBODY */
