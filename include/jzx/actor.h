@@ -191,6 +191,9 @@ typedef struct jzx_actor_info {
     uint64_t wait_since_ns;
     size_t stack_bytes; /* of a fiber that has begun: how much of its stack was ever touched, by it
                          * or by who had that before; 0 where the system does not tell */
+    jzx_actor_id wait_holder; /* MUTEX, RWLOCK: the actor that had the lock when the wait began, or
+                               * when it was looked at last (config.deadlock_after_ns); ANSWER,
+                               * EXIT: who is waited for. JZX_NOBODY: none, a thread, or readers */
 } jzx_actor_info;
 
 JZX_BEGIN_C

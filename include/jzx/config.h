@@ -28,6 +28,7 @@
 #define JZX_DEFAULT_STEAL_BATCH 32u
 #define JZX_DEFAULT_MAX_CALLS 65536u
 #define JZX_DEFAULT_MAX_IO_WATCHERS 1024u
+#define JZX_DEFAULT_DEADLOCK_AFTER_NS 1000000000u
 
 /* The largest number of workers. */
 #define JZX_WORKERS_MAX 1024u
@@ -181,6 +182,9 @@ typedef struct jzx_config {
     const struct jzx_schedule_config *schedule; /* of jzx/schedule_admin.h; read by create. The
                                                  * scheduler is made with the loop. NULL: with the
                                                  * first job, and defaults */
+    uint64_t deadlock_after_ns; /* a wait of a fiber for a lock, an answer or an end that takes so
+                                 * long (1 s) is looked at: if it closes a cycle of such waits, that
+                                 * is reported, see JZX_EVENT_DEADLOCK. JZX_NEVER: nobody looks */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

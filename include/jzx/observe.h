@@ -37,7 +37,11 @@ typedef enum jzx_event_kind {
     JZX_EVENT_OWNER_DIED = 15,          /* an actor has ended with a lock or permits, see
                                          * jzx/sync.h: they are released; count says how many,
                                          * detail which. After its STOP or FAIL */
-    JZX_EVENT_SCHEDULE = 16             /* of the scheduler API: schedule says what */
+    JZX_EVENT_SCHEDULE = 16,            /* of the scheduler API: schedule says what */
+    JZX_EVENT_DEADLOCK = 17             /* fibers wait for one another, in a cycle of mutexes, write
+                                         * locks, calls and joins, since deadlock_after_ns: detail
+                                         * names them, beginning with actor; count says how many.
+                                         * Once for each cycle */
 } jzx_event_kind;
 
 /* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
@@ -63,7 +67,7 @@ typedef struct jzx_event {
                              * text of jzx_exit_notice, or ""; ACTOR_RESTART: that of the last
                              * failure, or ""; ESCALATE: why it gives up;
                              * UNHANDLED_REJECTION: its error and text; OWNER_DIED: "a mutex at
-                             * 0x..". NULL otherwise */
+                             * 0x.."; DEADLOCK: who waits for what of whom. NULL otherwise */
     uint64_t count;         /* MAILBOX_FULL, DEAD_LETTER: the messages it stands for, at least 1; at
                           * most 16,777,215, and jzx_stats counts what is beyond. DRAIN_CUT: those
                           * that were left */

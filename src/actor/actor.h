@@ -126,6 +126,8 @@ struct jzx__cold {
     _Atomic uint32_t wait_kind; /* jzx_wait_kind: what it waits for in its code */
     _Atomic uint64_t wait_object;
     _Atomic uint64_t wait_since_ns;
+    _Atomic uint64_t wait_holder; /* who has that, when the wait began or was looked at last */
+    _Atomic uint64_t open_ref;    /* its last question that anybody may answer, or 0 */
     char name[JZX_NAME_MAX + 1];
 };
 

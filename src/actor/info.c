@@ -85,9 +85,10 @@ static void fill_wait(const struct jzx__actor *actor, jzx_actor_info *info) {
     info->wait = (jzx_wait_kind)jzx__atomic_load_relaxed(&cold->wait_kind);
     if (info->wait == JZX_WAIT_NONE)
         return;
-    /* relaxed, both: as above */
+    /* relaxed, the three: as above */
     info->wait_object = jzx__atomic_load_relaxed(&cold->wait_object);
     info->wait_since_ns = jzx__atomic_load_relaxed(&cold->wait_since_ns);
+    info->wait_holder = jzx__atomic_load_relaxed(&cold->wait_holder);
 }
 
 /* An actor that no other thread runs: its worker is this thread's, or the loop is at rest. worker

@@ -416,11 +416,22 @@ static struct jzx__message *question_of(const jzx_context *ctx, const jzx_messag
                : NULL;
 }
 
+/* From now on others may answer: who waits for the answer does not wait for this actor alone. */
+static void note_open(const struct jzx_loop *loop, jzx_ask_handle handle) {
+    const struct jzx__actor *asker = jzx__table_lookup(&loop->table, handle.asker);
+    struct jzx__cold *cold = asker == NULL ? NULL : jzx__actor_cold(asker);
+    /* relaxed: a hint that rules a deadlock out (fiber/D5); the record may be another's by now */
+    if (cold != NULL)
+        jzx__atomic_store_relaxed(&cold->open_ref, handle.ref);
+}
+
 jzx_ask_handle jzx_ask_from(const jzx_context *ctx, const jzx_message *msg) {
     struct jzx__message *question = question_of(ctx, msg);
     if (question == NULL)
         return (jzx_ask_handle){JZX_NOBODY, 0};
-    return (jzx_ask_handle){question->sender, trailer_of(question)};
+    const jzx_ask_handle handle = {question->sender, trailer_of(question)};
+    note_open(ctx->loop, handle);
+    return handle;
 }
 
 jzx_err jzx_reply(jzx_context *ctx, const jzx_message *msg, const void *data, size_t len,

@@ -144,7 +144,7 @@ static struct jzx__fiber *create(struct jzx__worker *me, struct jzx__actor *acto
 
 /* ---- its wish, on the thread's stack ---- */
 
-static jzx_wait_kind wait_kind(const struct jzx__fiber *fiber) {
+jzx_wait_kind jzx__fiber_wait_kind(const struct jzx__fiber *fiber) {
     if (fiber->wish == JZX__WISH_EVENT)
         return fiber->event->kind;
     static const jzx_wait_kind kinds[] = {
@@ -156,20 +156,50 @@ static jzx_wait_kind wait_kind(const struct jzx__fiber *fiber) {
     return kinds[fiber->wish == JZX__WISH_TIME ? JZX__FILTER_NONE : fiber->filter->kind];
 }
 
+/* True if it waits for one actor, if for any. */
+static bool has_holder(const struct jzx__fiber *fiber) {
+    return fiber->wish == JZX__WISH_EVENT
+               ? fiber->event->holder != NULL
+               : fiber->wish == JZX__WISH_MESSAGE && fiber->filter->kind >= JZX__FILTER_CALL;
+}
+
+jzx_actor_id jzx__fiber_holder(const struct jzx__fiber *fiber) {
+    if (!has_holder(fiber))
+        return JZX_NOBODY;
+    return fiber->wish == JZX__WISH_EVENT ? fiber->event->holder(fiber->event->object)
+                                          : fiber->filter->object;
+}
+
+void jzx__fiber_show_holder(const struct jzx__fiber *fiber, jzx_actor_id holder) {
+    /* relaxed: a picture of the moment */
+    jzx__atomic_store_relaxed(&jzx__actor_cold(fiber->turn.actor)->wait_holder, holder);
+}
+
 /* For dumps, of any thread: they look at the id afterwards. */
-static void show_wait(struct jzx__worker *me, const struct jzx__fiber *fiber) {
+static void show_wait(struct jzx__worker *me, struct jzx__fiber *fiber) {
     struct jzx__cold *cold = jzx__actor_cold(fiber->turn.actor);
-    jzx_wait_kind kind = wait_kind(fiber);
+    if (fiber->is_shown)
+        return;
+    jzx_wait_kind kind = jzx__fiber_wait_kind(fiber);
     uint64_t object = fiber->wish == JZX__WISH_EVENT  ? fiber->event->object
                       : fiber->wish == JZX__WISH_TIME ? fiber->deadline_ns
                                                       : fiber->filter->object;
     /* relaxed, all: a picture of the moment */
     jzx__atomic_store_relaxed(&cold->wait_object, object);
     jzx__atomic_store_relaxed(&cold->wait_since_ns, jzx__worker_last_tick(me));
+    jzx__fiber_show_holder(fiber, jzx__fiber_holder(fiber));
+    /* relaxed: as above */
     jzx__atomic_store_relaxed(&cold->wait_kind, (uint32_t)kind);
+    fiber->is_shown = true;
+    if (has_holder(fiber))
+        jzx__deadlock_begin(me, fiber);
 }
 
-static void hide_wait(const struct jzx__fiber *fiber) {
+static void hide_wait(struct jzx__fiber *fiber) {
+    if (!fiber->is_shown)
+        return;
+    fiber->is_shown = false;
+    jzx__deadlock_end(fiber);
     /* relaxed: as above */
     jzx__atomic_store_relaxed(&jzx__actor_cold(fiber->turn.actor)->wait_kind,
                               (uint32_t)JZX_WAIT_NONE);
@@ -538,6 +568,7 @@ static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__fiber *fiber = jzx__fiber_of(jzx__actor_cold(actor));
     bool has_sources = fiber->waits && fiber->wish == JZX__WISH_EVENT;
     disarm(fiber, JZX__CAUSE_KILLED);
+    hide_wait(fiber);
     if (has_sources)
         give_back(me, fiber);
     if (has_sources)

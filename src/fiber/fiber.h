@@ -35,6 +35,7 @@
 #include "base/stack.h"
 #include "base/switch.h"
 #include "base/switch_side.h"
+#include "fiber/deadlock.h"
 #include "sched/waiter.h"
 
 #include "jzx/fiber.h"
@@ -74,6 +75,7 @@ struct jzx__event {
     uint64_t object;
     struct jzx__wait_link *links;
     uint32_t count;
+    jzx_actor_id (*holder)(uint64_t object); /* who has it now, or JZX_NOBODY; may be NULL */
     bool is_firm; /* neither a limit nor that the actor drains ends the wait */
 };
 
@@ -105,7 +107,9 @@ struct jzx__fiber {
     bool has_looked; /* the fiber itself has found nothing, just before it was suspended */
     bool is_pinned;  /* V5 */
     bool is_aside;   /* V4 */
+    bool is_shown;   /* dumps see its wait */
     struct jzx__fiber *next_aside;
+    struct jzx__watched watched; /* see deadlock.h */
     struct jzx__waiter waiter;
     struct jzx__stack *stack;
     struct jzx__switch_side side;
@@ -125,6 +129,7 @@ static inline struct jzx__fiber *jzx__fiber_of(const struct jzx__cold *cold) {
 struct jzx__fibers {
     struct jzx__stack_pool stacks;
     struct jzx__fiber *aside; /* V4 */
+    struct jzx__deadlock_watch deadlocks;
 };
 
 static inline struct jzx__fibers *jzx__fibers_of(struct jzx__worker *worker) {
@@ -199,6 +204,17 @@ JZX_INLINE jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish
  * Inside, before and after. */
 uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *event,
                           uint64_t deadline_ns);
+
+/* ---- what it waits for; by its owner while it is suspended ---- */
+
+jzx_wait_kind jzx__fiber_wait_kind(const struct jzx__fiber *fiber);
+
+/* The actor that it waits for: who has its lock, is asked, or is to end. JZX_NOBODY: there is none,
+ * or that is not known. */
+jzx_actor_id jzx__fiber_holder(const struct jzx__fiber *fiber);
+
+/* For dumps. */
+void jzx__fiber_show_holder(const struct jzx__fiber *fiber, jzx_actor_id holder);
 
 /* Closes the bracket. */
 static inline void jzx__fiber_leave(const struct jzx__fiber *fiber) {

@@ -227,6 +227,14 @@ enum jzx__scan jzx__fiber_judge(struct jzx__worker *me, struct jzx__fiber *fiber
     return scan;
 }
 
+bool jzx__fiber_has_match(const struct jzx__fiber *fiber) {
+    for (struct jzx__node *node = fiber->turn.actor->task.head; node != NULL; node = node->next) {
+        if (!is_signal(node) && is_for_call(fiber->filter, jzx__message_of(node)))
+            return true;
+    }
+    return false;
+}
+
 bool jzx__fiber_has_unmatched(const struct jzx__fiber *fiber) {
     return after(&fiber->turn.actor->task, fiber->passed) != NULL;
 }

@@ -22,6 +22,9 @@ enum jzx__scan jzx__fiber_scan(struct jzx__worker *me, struct jzx__fiber *fiber,
 /* Looks only at what may end the actor: NONE, STOP or ENDED. On the thread's stack. */
 enum jzx__scan jzx__fiber_judge(struct jzx__worker *me, struct jzx__fiber *fiber);
 
+/* True if what a call of the fiber waits for is in the private list. Owner only. */
+bool jzx__fiber_has_match(const struct jzx__fiber *fiber);
+
 /* True if there are messages that the filter was not asked about. */
 bool jzx__fiber_has_unmatched(const struct jzx__fiber *fiber);
 

@@ -42,6 +42,8 @@ void jzx__config_fill(jzx_config *config) {
         config->stall_after_ns = JZX_DEFAULT_STALL_AFTER_NS;
     if (config->clock != NULL)
         config->stall_after_ns = JZX_NEVER; /* how long something takes is not known */
+    if (config->deadlock_after_ns == 0)
+        config->deadlock_after_ns = JZX_DEFAULT_DEADLOCK_AFTER_NS;
     default_to(&config->local_queue_size, JZX_DEFAULT_LOCAL_QUEUE_SIZE);
     default_to(&config->global_queue_size, JZX_DEFAULT_GLOBAL_QUEUE_SIZE);
     default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);

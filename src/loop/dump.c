@@ -150,17 +150,24 @@ static void keep_wait(struct waits *waits, const jzx_actor_info *info) {
     waits->count += waits->count < SHOWN_MAX;
 }
 
-/* "tag 7", "the end of 3.1", "a message". */
-static const char *describe_wait(const jzx_actor_info *info, char *text, size_t size) {
+/* "tag 7", "the end of 3.1", "a message", "a mutex of 3.1 alice". */
+static const char *describe_wait(const jzx_loop *loop, const jzx_actor_info *info, char *text,
+                                 size_t size) {
     const char *name = jzx_wait_name(info->wait);
+    char who[LABEL_SIZE];
     switch (info->wait) {
     case JZX_WAIT_TAG: snprintf(text, size, "%s %llu", name, (ull)info->wait_object); break;
     case JZX_WAIT_SENDER:
     case JZX_WAIT_ANSWER:
     case JZX_WAIT_EXIT:
     case JZX_WAIT_ROOM:
-        snprintf(text, size, "%s %u.%u", name, jzx_id_index(info->wait_object),
-                 jzx_id_generation(info->wait_object));
+        snprintf(text, size, "%s %s", name, label(loop, info->wait_object, who, sizeof who));
+        break;
+    case JZX_WAIT_MUTEX:
+    case JZX_WAIT_RWLOCK:
+        snprintf(text, size, "%s%s%s", name, info->wait_holder == JZX_NOBODY ? "" : " of ",
+                 info->wait_holder == JZX_NOBODY ? ""
+                                                 : label(loop, info->wait_holder, who, sizeof who));
         break;
     default: snprintf(text, size, "%s", name); break;
     }
@@ -169,7 +176,7 @@ static const char *describe_wait(const jzx_actor_info *info, char *text, size_t 
 
 static void print_waits(const struct dump *dump, const jzx_loop *loop, const struct waits *waits) {
     uint64_t now = jzx_loop_now(loop);
-    char what[LABEL_SIZE];
+    char what[2 * LABEL_SIZE];
     for (uint32_t i = 1; i < WAIT_KINDS; i++) {
         if (waits->counts[i] != 0)
             print(dump, "fibers    %llu wait for %s", (ull)waits->counts[i],
@@ -179,7 +186,7 @@ static void print_waits(const struct dump *dump, const jzx_loop *loop, const str
         const jzx_actor_info *info = &waits->shown[i];
         uint64_t ns = now > info->wait_since_ns ? now - info->wait_since_ns : 0;
         print(dump, "  %u.%u %s: waits for %s since %llu.%llu s", jzx_id_index(info->id),
-              jzx_id_generation(info->id), info->name, describe_wait(info, what, sizeof what),
+              jzx_id_generation(info->id), info->name, describe_wait(loop, info, what, sizeof what),
               (ull)(ns / JZX_SECOND(1)), (ull)(ns % JZX_SECOND(1) / JZX_MS(100)));
     }
 }

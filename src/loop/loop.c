@@ -14,6 +14,7 @@
 #include "actor/turn.h"
 #include "base/alloc.h"
 #include "base/sized.h"
+#include "fiber/deadlock.h"
 #include "io/io.h"
 #include "loop/config.h"
 #include "loop/stop.h"
@@ -118,7 +119,8 @@ static const struct jzx__task_ops actor_ops = {
               [JZX__FEED_CALLS] = &calls_ops,
               [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail,
               [JZX__FEED_OP_MAIL] = &jzx__op_mail,
-              [JZX__FEED_SCHEDULE] = &jzx__schedule_pokes},
+              [JZX__FEED_SCHEDULE] = &jzx__schedule_pokes,
+              [JZX__FEED_PROBES] = &jzx__deadlock_probes},
 };
 
 static void wake_all(struct jzx__clock_user *user) {

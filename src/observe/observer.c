@@ -45,7 +45,8 @@ static void emit_own(const jzx_observer *call, void *ctx, const jzx_event *event
     case JZX_EVENT_DRAIN_CUT:
     case JZX_EVENT_UNHANDLED_REJECTION:
     case JZX_EVENT_OWNER_DIED:
-    case JZX_EVENT_SCHEDULE: break; /* on_event only */
+    case JZX_EVENT_SCHEDULE:
+    case JZX_EVENT_DEADLOCK: break; /* on_event only */
     }
 }
 

@@ -77,6 +77,12 @@ jzx_err jzx_mutex_deinit(jzx_mutex *storage) {
     return JZX_OK;
 }
 
+static jzx_actor_id holder(uint64_t object) {
+    const struct mutex *mutex = (const void *)(uintptr_t)object;
+    /* relaxed: a holder that waits as well wrote it before that (fiber/D4) */
+    return jzx__atomic_load_relaxed(&mutex->actor);
+}
+
 static jzx_err lock(struct jzx__party *party, struct mutex *mutex, uint64_t deadline_ns) {
     struct jzx__permit_want want = {.count = 1};
     struct jzx__helds *helds = NULL;
@@ -87,8 +93,9 @@ static jzx_err lock(struct jzx__party *party, struct mutex *mutex, uint64_t dead
         if (helds == NULL)
             return JZX_ERR_NO_MEMORY;
     }
-    jzx_err err =
-        jzx__take_permits(party, &mutex->permits, &want, JZX_WAIT_MUTEX, mutex, deadline_ns);
+    const struct jzx__event what = {
+        .kind = JZX_WAIT_MUTEX, .object = (uintptr_t)mutex, .holder = holder};
+    jzx_err err = jzx__take_permits(party, &mutex->permits, &want, &what, deadline_ns);
     if (jzx__has_taken(err))
         own(mutex, party->owner, helds);
     return err;

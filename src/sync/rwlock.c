@@ -125,6 +125,13 @@ static void own(const struct request *request, struct rwlock *lock) {
         jzx__helds_add_block(request->helds, &read_ops, lock, 1);
 }
 
+/* Those who read are not known here. */
+static jzx_actor_id writer(uint64_t object) {
+    const struct rwlock *lock = (const void *)(uintptr_t)object;
+    /* relaxed: a writer that waits as well wrote it before that (fiber/D4) */
+    return jzx__atomic_load_relaxed(&lock->actor);
+}
+
 static jzx_err await_lock(struct jzx__party *party, struct rwlock *lock, bool writes,
                           uint64_t deadline_ns) {
     struct jzx__actor *actor = party->fiber == NULL ? NULL : party->fiber->turn.actor;
@@ -132,8 +139,9 @@ static jzx_err await_lock(struct jzx__party *party, struct rwlock *lock, bool wr
     jzx_err err = prepare(&request, lock, party->me, actor);
     if (err != JZX_OK)
         return err;
-    err =
-        jzx__take_permits(party, &lock->permits, &request.want, JZX_WAIT_RWLOCK, lock, deadline_ns);
+    const struct jzx__event what = {
+        .kind = JZX_WAIT_RWLOCK, .object = (uintptr_t)lock, .holder = writer};
+    err = jzx__take_permits(party, &lock->permits, &request.want, &what, deadline_ns);
     if (jzx__has_taken(err))
         own(&request, lock);
     return err;

@@ -101,8 +101,8 @@ static jzx_err acquire(struct jzx__party *party, struct semaphore *semaphore, ui
     if (!prepare(&account, semaphore, party->me, actor))
         return JZX_ERR_NO_MEMORY;
     struct jzx__permit_want want = want_of(&account, count);
-    jzx_err err = jzx__take_permits(party, &semaphore->permits, &want, JZX_WAIT_SEMAPHORE,
-                                    semaphore, deadline_ns);
+    const struct jzx__event what = {.kind = JZX_WAIT_SEMAPHORE, .object = (uintptr_t)semaphore};
+    jzx_err err = jzx__take_permits(party, &semaphore->permits, &want, &what, deadline_ns);
     if (jzx__has_taken(err))
         book(&account, semaphore, count);
     return err;

@@ -2,13 +2,14 @@
 #include "sync/take.h"
 
 jzx_err jzx__take_permits(struct jzx__party *party, struct jzx__permits *permits,
-                          struct jzx__permit_want *want, jzx_wait_kind kind, const void *object,
+                          struct jzx__permit_want *want, const struct jzx__event *what,
                           uint64_t deadline_ns) {
     if (jzx__party_goes_on(party) && jzx__permits_try(permits, want))
         return want->result;
     struct jzx__wait_link link = jzx__permits_link(permits, want);
-    const struct jzx__event event = {
-        .kind = kind, .object = (uintptr_t)object, .links = &link, .count = 1};
+    struct jzx__event event = *what;
+    event.links = &link;
+    event.count = 1;
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
     return jzx__cause_kind(cause) == JZX__CAUSE_ITEM ? want->result : jzx__cause_err(cause);
 }

@@ -6,10 +6,10 @@
 #include "sync/object.h"
 #include "sync/permits.h"
 
-/* Those of an object that dumps show as waited for. JZX_OK or JZX_ERR_OWNER_DIED: it has them; else
- * why not. */
+/* Those of an object that dumps show as waited for: `what`, which has no links. JZX_OK or
+ * JZX_ERR_OWNER_DIED: it has them; else why not. */
 jzx_err jzx__take_permits(struct jzx__party *party, struct jzx__permits *permits,
-                          struct jzx__permit_want *want, jzx_wait_kind kind, const void *object,
+                          struct jzx__permit_want *want, const struct jzx__event *what,
                           uint64_t deadline_ns);
 
 static inline bool jzx__has_taken(jzx_err err) {
