@@ -280,6 +280,12 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(async_join)                                                                                  \
     X(async_spawn)                                                                                 \
     X(async_memory)                                                                                \
+    X(sync_mutex)                                                                                  \
+    X(sync_semaphore)                                                                              \
+    X(sync_channel)                                                                                \
+    X(sync_fanin)                                                                                  \
+    X(sync_message)                                                                                \
+    X(sync_broadcast)                                                                              \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \
