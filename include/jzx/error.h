@@ -41,7 +41,18 @@
     X(JZX_ERR_QUOTA_EXCEEDED, -31, "the scheduler has as many jobs as it may")                     \
     X(JZX_ERR_BACKPRESSURED, -32, "the scheduler is overloaded")                                   \
     X(JZX_ERR_SHUTDOWN, -33, "the scheduler is shut down")                                         \
-    X(JZX_ERR_UNSUPPORTED, -34, "the configuration does not offer that")
+    X(JZX_ERR_UNSUPPORTED, -34, "the configuration does not offer that")                           \
+    X(JZX_ERR_IO, -35, "the system has failed it: jzx_last_os_error tells why")                    \
+    X(JZX_ERR_END, -36, "the end of the stream or file")                                           \
+    X(JZX_ERR_NOT_FOUND, -37, "no such file, host or address")                                     \
+    X(JZX_ERR_PERMISSION, -38, "the system does not permit it")                                    \
+    X(JZX_ERR_REFUSED, -39, "nobody listens there")                                                \
+    X(JZX_ERR_RESET, -40, "the peer has broken the connection")                                    \
+    X(JZX_ERR_UNREACHABLE, -41, "the host or network cannot be reached")                           \
+    X(JZX_ERR_ADDRESS_IN_USE, -42, "the address is in use")                                        \
+    X(JZX_ERR_NO_DESCRIPTORS, -43, "the process or the system has no more descriptors")            \
+    X(JZX_ERR_NO_SPACE, -44, "no space is left, or the file would be too large")                   \
+    X(JZX_ERR_TOO_LONG, -45, "longer than there is room for")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -34,7 +34,8 @@ typedef uint64_t jzx_op;
  * message can be taken, stashed and sent on as any other; its sender is JZX_NOBODY. */
 typedef struct jzx_result {
     jzx_op op;
-    int32_t err; /* a jzx_err: how the operation has ended */
+    int16_t err;       /* a jzx_err: how the operation has ended */
+    uint16_t os_error; /* the errno behind err, or 0: it has none */
     uint32_t len;
 } jzx_result;
 

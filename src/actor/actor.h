@@ -189,6 +189,7 @@ struct jzx__turn {
     struct jzx__message *answer;      /* of the last jzx_call of a fiber; NULL once taken */
     bool in_init;                     /* it is the init that runs, not the behaviour */
     bool has_stashed;                 /* current was put aside after the worker was lost */
+    int os_error;                     /* of the last call that the system has failed, or 0 */
 
     /* Written when the turn ends without the worker. */
     jzx_behavior_result result;

@@ -40,12 +40,14 @@ static void outlast(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns) 
     fiber->limit_ns = limit_ns;
 }
 
-static jzx_err read_result(const struct jzx__op *op, void *data, size_t *len) {
+static jzx_err read_result(jzx_context *ctx, const struct jzx__op *op, void *data, size_t *len) {
+    if (op->os_error != 0)
+        jzx__turn_of(ctx)->os_error = op->os_error;
     if (data != NULL && op->len != 0)
         memcpy(data, jzx__op_data(op), op->len);
     if (len != NULL)
         *len = op->len;
-    return op->err;
+    return (jzx_err)op->err;
 }
 
 /* Ends the operation, or abandons it. Not inlined: it looks for the seat of this thread, which may
@@ -57,7 +59,7 @@ static __attribute__((noinline)) jzx_err settle(jzx_context *ctx, struct jzx__op
     bool is_own = jzx__own_begin(&own, ctx);
     JZX_ASSERT(is_own);
     if (is_over || !jzx__op_abandon(&own, op)) {
-        err = read_result(op, data, len);
+        err = read_result(ctx, op, data, len);
         jzx__op_end(&own, op);
     }
     jzx__own_end(&own);

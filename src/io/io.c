@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 
+#include "jzx/io.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -72,4 +74,9 @@ void jzx__io_wait(struct jzx__worker *me, uint64_t timeout_ns) {
 
 bool jzx__io_poll(struct jzx__worker *me) {
     return jzx__reactor_poll(jzx__reactor_of(me));
+}
+
+int jzx_last_os_error(const jzx_context *ctx) {
+    const struct jzx__turn *turn = jzx__own_turn(ctx) == NULL ? NULL : (const void *)ctx;
+    return turn == NULL ? 0 : turn->os_error;
 }

@@ -4,8 +4,10 @@
 #define JZX_IO_IO_H
 
 #include "actor/loop.h"
+#include "actor/own.h"
 #include "actor/part.h"
 #include "base/lock.h"
+#include "base/os_error.h"
 #include "io/reactor.h"
 
 struct jzx__fd_watch;
@@ -35,6 +37,13 @@ struct jzx__reactor *jzx__reactor_ensure(struct jzx__worker *me);
 
 /* The descriptor that a host polls, opened if need be; negative if it cannot be had. */
 int jzx__io_fd(struct jzx__worker *me);
+
+/* A call of an actor has failed by that errno: keeps it for jzx_last_os_error, and says what to
+ * return. */
+static inline jzx_err jzx__io_failed(struct jzx__own *own, int error) {
+    own->turn->os_error = error;
+    return jzx__os_error_status(error);
+}
 
 bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config);
 void jzx__io_close(struct jzx_loop *loop);

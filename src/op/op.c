@@ -98,6 +98,7 @@ static void fill(struct jzx__op *op, struct jzx__own *own, const struct jzx__op_
     op->owner = own->turn->ctx.self;
     op->is_waited = spec->is_waited;
     op->borrows = spec->borrows;
+    op->os_error = 0;
     jzx__list_push_back(&ops->listed, &op->at_owner);
     if (op->is_waited)
         jzx__source_init(&op->source, &jzx__op_slots_of(op->loop)->locks[op->index % JZX__OP_LOCKS],
@@ -205,7 +206,7 @@ static uint64_t finish_waited(struct jzx__op *op, struct jzx__worker *me) {
 }
 
 static void complete_waited(struct jzx__op *op, struct jzx__worker *me, jzx_err err, size_t len) {
-    op->err = err;
+    op->err = (int16_t)err;
     op->len = (uint32_t)len;
     uint64_t before = finish_waited(op, me);
     JZX_ASSERT((before & (JZX__OP_PENDING | JZX__OP_DONE)) == JZX__OP_PENDING); /* O1 */
@@ -219,7 +220,8 @@ static void complete_by_message(struct jzx__op *op, struct jzx__worker *me, jzx_
                                 size_t len) {
     struct jzx__message *message = op->message;
     jzx_result *result = jzx__op_result(op);
-    result->err = err;
+    result->err = (int16_t)err;
+    result->os_error = op->os_error;
     result->len = (uint32_t)len;
     uint64_t before = mark(op, JZX__OP_DONE);
     JZX_ASSERT((before & (JZX__OP_PENDING | JZX__OP_DONE)) == JZX__OP_PENDING); /* O1 */

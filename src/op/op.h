@@ -88,7 +88,8 @@ struct jzx__op {
     struct jzx__source source;
     struct jzx__mpsc_node mail; /* HELD and complete: on its way to home */
     struct jzx__worker *home;   /* HELD: of the owner */
-    jzx_err err;                /* DONE, as the next */
+    int16_t err;                /* DONE: a jzx_err; as the next two */
+    uint16_t os_error;
     uint32_t len;
     bool is_waited; /* fixed when it begins, as the next */
     bool borrows;
@@ -160,6 +161,11 @@ void jzx__op_launch(struct jzx__op *op);
 
 /* One that was launched could not be started, and will not complete. In the turn that began it. */
 void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);
+
+/* The errno behind the error that it will complete with. For who completes it, before that. */
+static inline void jzx__op_set_os_error(struct jzx__op *op, int error) {
+    op->os_error = (uint16_t)error;
+}
 
 /* Its result: len bytes of data, at most its capacity; data may be NULL if they are in place. The
  * slot is not the part's any more (O2). Any thread, in a visit; me may be NULL. */
