@@ -68,8 +68,6 @@ void jzx__actor_drain(struct jzx__worker *me, struct jzx__actor *actor, uint64_t
  * other threads that the observer has not heard of. */
 static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx_actor_id id) {
     uint32_t next = jzx_id_generation(id) + 1; /* 0 after the last one: the slot is retired */
-    /* release: pairs with the acquire in lookup */
-    jzx__atomic_store_release(&actor->task.id, jzx_make_id(next, jzx_id_index(id)));
     uint32_t fulls = 0;
     if (!jzx__observer_is_set(&jzx__loop_of(me)->observer)) {
         /* release: pairs with the exchange in set_want and note_full, which compare the generation.
@@ -84,6 +82,9 @@ static uint32_t make_stale(struct jzx__worker *me, struct jzx__actor *actor, jzx
     /* release: pairs with the acquire in was_in_vain. Takes the slot out of this thread's fast
      * path */
     jzx__atomic_store_release(&actor->task.owner, jzx__worker_word(me) | JZX__OWNER_FLAGS);
+    /* release: pairs with the acquire in lookup and in jzx__actor_glance. Last, so that a thread
+     * which reads the id to come also reads GONE, and takes the free slot for no actor */
+    jzx__atomic_store_release(&actor->task.id, jzx_make_id(next, jzx_id_index(id)));
     return fulls;
 }
 

@@ -140,11 +140,11 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
 }
 
 bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
-    /* acquire: pairs with the release that makes an id stale */
+    /* acquire: pairs with the release that makes an id stale; a free slot is GONE by then */
     jzx_actor_id id = jzx__atomic_load_acquire(&actor->task.id);
     uint64_t word = jzx__task_inbox(&actor->task);
-    /* relaxed: a picture of the moment */
-    uintptr_t owner = jzx__atomic_load_relaxed(&actor->task.owner);
+    /* acquire: pairs with the release in open_slot; what the spawn has filled in is there */
+    uintptr_t owner = jzx__atomic_load_acquire(&actor->task.owner);
     if (owner & JZX__OWNER_GONE)
         return false;
     const struct jzx__worker *worker = (const void *)(owner & ~JZX__OWNER_FLAGS);

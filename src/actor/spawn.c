@@ -143,8 +143,9 @@ static inline jzx_actor_id open_slot(struct jzx__actor *slot, uintptr_t owner, u
     jzx_actor_id id = jzx__actor_id(slot); /* a free slot is ours alone (I6) */
     /* relaxed: forgets requests under a guessed id; published by the release below */
     jzx__atomic_store_relaxed(&slot->task.state, jzx__state_make(jzx_id_generation(id)));
-    /* relaxed: published by the release below to who gets the token */
-    jzx__atomic_store_relaxed(&slot->task.owner, owner);
+    /* release: pairs with the acquire in jzx__actor_glance, which may see it before the inbox. The
+     * release below publishes it to who gets the token */
+    jzx__atomic_store_release(&slot->task.owner, owner);
     /* release: pairs with the acquire of a push that finds no CLOSED; publishes the owner word */
     jzx__atomic_store_release(&slot->task.inbox, inbox);
     return id;
