@@ -65,7 +65,7 @@ struct jzx__job {
     struct jzx__batch batch;
     uint32_t deferrals; /* ticks since the receiver first had no room */
     enum jzx__job_where where;
-    bool is_registered;
+    bool is_registered; /* S5 of schedule.h */
     bool is_in_flight; /* delivered; its completion has not come */
 };
 
