@@ -91,7 +91,7 @@ static struct jzx__schedule_result submit(struct jzx__scheduler *scheduler, stru
         jzx__owner_release(scheduler, jzx__owner_due_of(scheduler, result.job));
     } else {
         result = jzx__schedule_submit(&scheduler->core, request);
-        jzx__owner_poke(scheduler);
+        jzx__owner_hand_over(scheduler, me);
     }
     return result;
 }
@@ -269,7 +269,7 @@ bool jzx_job_cancel(jzx_loop *loop, jzx_job_id job) {
     } else {
         is_cancelled = jzx__schedule_cancel_elsewhere(&scheduler->core, job);
         if (is_cancelled)
-            jzx__owner_poke(scheduler);
+            jzx__owner_hand_over(scheduler, me);
     }
     jzx__visit_end(&visit);
     return is_cancelled;

@@ -22,8 +22,13 @@ void jzx__schedule_publish(struct jzx__schedule *s) {
                     gate_reasons(&s->pressure) << GATE_REASONS_SHIFT;
     if (s->runner.status == JZX__DRIVER_STATUS_STALLED)
         gate |= GATE_STALLED;
-    /* release: pairs with the load in let_in */
+    /* release: pairs with the loads in let_in and is_closed */
     jzx__atomic_store_release(&s->gate, gate);
+}
+
+bool jzx__schedule_is_closed(const struct jzx__schedule *s) {
+    /* acquire: pairs with jzx__schedule_publish */
+    return (jzx__atomic_load_acquire(&s->gate) & GATE_PHASE) == JZX__PHASE_CLOSED;
 }
 
 uint32_t jzx__schedule_quota(const struct jzx__schedule *s) {

@@ -48,6 +48,9 @@ struct jzx__schedule_result jzx__schedule_submit(struct jzx__schedule *s,
 /* Owner. Lets all threads know the phase, the overload state and whether the driver has stalled. */
 void jzx__schedule_publish(struct jzx__schedule *s);
 
+/* Any thread. The shutdown is over. */
+bool jzx__schedule_is_closed(const struct jzx__schedule *s);
+
 /* Owner. The quota that holds now. */
 uint32_t jzx__schedule_quota(const struct jzx__schedule *s);
 
