@@ -30,9 +30,9 @@
  *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it
  *       by the feed of its worker. LISTED stays until then.
  *   O10 an operation may complete a **target** (a future) in place of a message or a fiber. It has
- *       no owner: it is never LISTED, PENDING alone keeps it, and no end of an actor touches it. The
- *       target's settle is called once, after DONE and before PENDING goes, so it may use the slot.
- *       The part that does the work completes it before its loop closes, as all others.
+ *       no owner: it is never LISTED, PENDING alone keeps it, and no end of an actor touches it.
+ *       The target's settle is called once, after DONE and before PENDING goes, so it may use the
+ *       slot. The part that does the work completes it before its loop closes, as all others.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
