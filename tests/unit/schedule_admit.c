@@ -179,6 +179,24 @@ static jzx__job_id periodic(struct rig *rig, enum jzx__job_priority priority, in
     return rig_add(rig, request);
 }
 
+/* A slot holds one: when its own tick comes the far job finds it taken, and moves on to the next. */
+JZX_TEST(what_leaves_the_overflow_is_due_in_the_same_tick, "B49") {
+    struct rig *rig = rig_make_small((config){.slot_capacity = 1, .shape = {{4, 4, 4}}});
+    jzx__job_id far = rig_once(rig, 100);
+    JZX_EXPECT_EQ(jzx__schedule_shape_of(&rig->s).overflow_size, 1);
+    rig_advance(rig, 90);
+    jzx__job_id near = rig_once(rig, 10);
+    rig_advance(rig, 10);
+    JZX_EXPECT_EQ(rig->count, 1);
+    JZX_EXPECT_EQ(rig->deliveries[0].job, near);
+    JZX_EXPECT_EQ(jzx__schedule_shape_of(&rig->s).overflow_size, 1);
+    rig_advance(rig, 1);
+    JZX_EXPECT_EQ(rig->count, 2);
+    JZX_EXPECT_EQ(rig->deliveries[1].job, far);
+    JZX_EXPECT_EQ(rig->deliveries[1].tick, 101);
+    rig_destroy(rig);
+}
+
 JZX_TEST(a_saturated_slot_drops_the_lowest_priority_first_and_of_it_the_newest, "B50") {
     struct rig *rig = rig_make_small((config){.slot_capacity = 3});
     static const enum jzx__job_priority priorities[] = {
