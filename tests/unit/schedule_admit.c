@@ -76,7 +76,7 @@ JZX_TEST(the_policy_of_a_job_comes_from_its_affinity) {
 
 /* ---- quotas ---- */
 
-JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends) {
+JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends, "B44") {
     struct rig *rig = rig_make_small((config){.capacity = {.system_quota = 10}});
     jzx__job_id jobs[10];
     for (unsigned i = 0; i < 10; i++) /* timers and periodic jobs count together */
@@ -300,7 +300,7 @@ JZX_TEST(under_backpressure_only_high_priority_is_let_in_up_to_the_adaptive_quot
     rig_destroy(rig);
 }
 
-JZX_TEST(a_load_cancels_low_priority_and_fixed_delay_jobs_and_spares_the_rest) {
+JZX_TEST(a_load_cancels_low_priority_and_fixed_delay_jobs_and_spares_the_rest, "B87") {
     struct rig *rig = make_loaded((config){0});
     jzx__job_id low = rig_add(rig, with(JZX__AFFINITY_NONE, JZX__PRIORITY_LOW, 50));
     jzx__job_id normal = rig_add(rig, with(JZX__AFFINITY_NONE, JZX__PRIORITY_NORMAL, 50));

@@ -61,7 +61,7 @@ JZX_TEST(several_subscribers_get_what_each_asked_for) {
     expect_none(events, all);
 }
 
-JZX_TEST(without_subscribers_all_goes_to_the_stream_and_with_one_only_warnings) {
+JZX_TEST(without_subscribers_all_goes_to_the_stream_and_with_one_only_warnings, "B101", "B17") {
     struct jzx__schedule_events *events = make();
     tell(events, JZX__EVENT_FIRE, 1);
     tell(events, JZX__EVENT_BURST_FIRE, 1);
