@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A deadline of 0 polls: every call that waits returns at once, with what is there or a timeout,
- * and the fiber does not give up its turn. */
-#include "fixture.h"
+ * and the fiber does not give up its turn. The clock stands still: no slice of time ends. */
+#include "timing.h"
 
 #include <jzx/fiber.h>
 #include <jzx/future.h>
 #include <jzx/sync.h>
-
-#include <string.h>
 
 /* Sent to itself by whoever would run if the poller gave up its turn. */
 static uint32_t others_ran;
@@ -88,7 +86,8 @@ JZX_TEST(a_deadline_of_zero_polls_in_every_call_that_waits, "X7") {
     const int value = 42;
     int got = 0;
     others_ran = 0;
-    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    struct timing timing = timing_open_with(0, &JZX_CONFIG(.workers = 1));
+    jzx_loop *loop = timing.loop;
     JZX_EXPECT_EQ(jzx_promise_create(loop, sizeof value, &promise, &p.pending), JZX_OK);
     JZX_EXPECT_EQ(jzx_future_resolved(loop, &value, sizeof value, &p.ready), JZX_OK);
     JZX_EXPECT_EQ(jzx_channel_init(loop, &p.channel, 1, sizeof value), JZX_OK);
@@ -96,17 +95,17 @@ JZX_TEST(a_deadline_of_zero_polls_in_every_call_that_waits, "X7") {
     JZX_EXPECT_EQ(jzx_semaphore_init(loop, &p.semaphore, 1, 2), JZX_OK);
     JZX_EXPECT_EQ(jzx_gate_init(loop, &p.gate, false), JZX_OK);
     p.holder = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = hold_mutex, .state = &p));
-    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    timing_step(&timing);
     p.other = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = run_meanwhile));
     fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = poll_all, .state = &p));
     JZX_EXPECT_EQ(jzx_future_wait(p.pending, 0, &got), JZX_ERR_TIMEOUT); /* a thread */
     JZX_EXPECT_EQ(jzx_future_wait(p.ready, 0, &got), JZX_OK);
     JZX_EXPECT_EQ(jzx_channel_receive_wait(&p.channel, 0, &got), JZX_ERR_TIMEOUT);
-    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    timing_step(&timing);
     JZX_EXPECT_EQ(jzx_test_runs(), 1);
     JZX_EXPECT(others_ran > 0);
     fixture_send(loop, p.holder, 1);
-    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    timing_step(&timing);
     JZX_EXPECT_EQ(jzx_promise_resolve(promise, &value), JZX_OK);
     jzx_future_release(p.pending);
     jzx_future_release(p.ready);
@@ -114,5 +113,5 @@ JZX_TEST(a_deadline_of_zero_polls_in_every_call_that_waits, "X7") {
     JZX_EXPECT_EQ(jzx_mutex_deinit(&p.mutex), JZX_OK);
     JZX_EXPECT_EQ(jzx_semaphore_deinit(&p.semaphore), JZX_OK);
     JZX_EXPECT_EQ(jzx_gate_deinit(&p.gate), JZX_OK);
-    fixture_destroy(loop);
+    timing_close(&timing);
 }

@@ -128,7 +128,7 @@ static const jzx_schedule_policy inner[] = {{JZX_SCHEDULE_SUBSYSTEM, "inner", 0,
 #define WITH_INNER .policies = inner, .policy_size = sizeof inner[0], .policy_count = 1
 
 JZX_TEST(a_critical_load_engages_refuses_and_cancels_what_can_be_spared, "B85", "B87", "B89", "B91",
-         "B45", "B+tests", "B+rules") {
+         "B45", "B51", "B+tests", "B+rules") {
     struct jzx_schedule_event told;
     load = 100;
     samples = 0;

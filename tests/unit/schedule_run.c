@@ -317,7 +317,7 @@ JZX_TEST(a_deterministic_clock_that_is_off_is_reported_at_once) {
     rig_destroy(rig);
 }
 
-JZX_TEST(every_second_of_ticks_tells_how_many_there_were) {
+JZX_TEST(every_second_of_ticks_tells_how_many_there_were, "B+driver") {
     struct test_driver driver = {.error = JZX__DRIVER_OK};
     struct rig *rig = make_real(&driver, (config){0});
     for (unsigned i = 1; i <= 100; i++) { /* 20 % slow: 12 ms for a tick of 10 */
