@@ -175,7 +175,7 @@ JZX_TEST(the_log_keeps_the_newest_records_and_a_digest_of_all) {
     JZX_EXPECT_EQ(first, 3);
 }
 
-JZX_TEST(a_replay_that_differs_is_found_by_its_first_record, "B100") {
+JZX_TEST(a_replay_that_differs_is_found_by_its_first_record, "B100", "B103") {
     struct jzx__log_record records[2][8];
     struct jzx__schedule_log logs[2];
     uint32_t first;
