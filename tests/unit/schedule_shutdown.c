@@ -259,7 +259,7 @@ JZX_TEST(a_command_that_comes_too_late_is_cancelled_and_its_payload_released) {
     JZX_EXPECT_EQ(rig->released, 1);
 }
 
-JZX_TEST(runs_in_flight_end_after_the_shutdown_and_are_not_repeated) {
+JZX_TEST(runs_in_flight_end_after_the_shutdown_and_are_not_repeated, "R3.AC3", "X27") {
     struct rig *rig = make();
     rig->holds_back = true;
     jzx__job_id once = rig_once(rig, 1);
