@@ -83,10 +83,10 @@ static jzx_err find_receiver(struct jzx__scheduler *scheduler, const struct call
 
 /* Registers the job at once, or leaves it to worker 0 if another thread is the owner now. */
 static struct jzx__schedule_result submit(struct jzx__scheduler *scheduler, struct jzx__worker *me,
-                                          const struct jzx__schedule_request *request) {
+                                          struct jzx__schedule_request *request) {
     struct jzx__schedule_result result;
     if (jzx__owner_try_acquire(scheduler, me)) {
-        jzx__driver_before_add(scheduler);
+        request->now_ns = jzx__driver_before_add(scheduler);
         result = jzx__schedule_add(&scheduler->core, request);
         jzx__owner_release(scheduler, jzx__owner_due_of(scheduler, result.job));
     } else {

@@ -250,6 +250,34 @@ JZX_TEST(a_dump_shows_the_wheel_and_the_periodic_jobs, "B104", "R5.AC5", "B70", 
     rig_close(&rig);
 }
 
+JZX_TEST(a_dump_shows_how_many_events_were_lost, "B102") {
+    dumped[0] = '\0';
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.diagnostics_queue_capacity = 4));
+    (void)subscribe(JZX_SCHEDULE_KIND(SCHEDULE));
+    for (uint32_t i = 0; i < 6; i++)
+        rig_once(&rig, 1, TICKS(9));
+    JZX_EXPECT_EQ(rig_metrics(&rig).diagnostics_dropped_total, 2);
+    JZX_EXPECT_EQ(jzx_schedule_dump(rig.loop, keep_line, rig.loop), JZX_OK);
+    JZX_EXPECT(strstr(dumped, "diagnostics_lost  2\n") != NULL);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_dump_shows_backlog_last_fire_and_deadline_of_a_periodic_job, "B104", "B70") {
+    dumped[0] = '\0';
+    rig_open(&rig, NULL);
+    rig_rate(&rig, 1, TICKS(2), TICKS(2));
+    rig.notes.takes_ns = TICKS(7); /* runs at 4, 6 and 8 go by */
+    rig.notes.slow = 1;
+    rig_pass(&rig, 3);
+    JZX_EXPECT_EQ(rig.notes.count, 2);
+    JZX_EXPECT_EQ(jzx_schedule_dump(rig.loop, keep_line, rig.loop), JZX_OK);
+    static const char line[] =
+        "           1  fixed-rate          3          10          12  waiting\n";
+    if (!JZX_EXPECT(strstr(dumped, line) != NULL))
+        print_message("no %s in\n%s", line, dumped);
+    rig_close(&rig);
+}
+
 static char dump_message[4096];
 
 static jzx_behavior_result keep_dump(jzx_context *ctx, const jzx_message *msg) {

@@ -99,7 +99,7 @@ static enum jzx__schedule_status check(const struct jzx__schedule *s,
 static void fill(const struct jzx__schedule *s, struct jzx__job *job,
                  const struct jzx__schedule_request *request, struct jzx__policy policy) {
     uint32_t resolution_ns = s->config.resolution_ns;
-    uint64_t now_ns = jzx__tick_clock_now(&s->clock);
+    uint64_t now_ns = request->now_ns != 0 ? request->now_ns : jzx__tick_clock_now(&s->clock);
     bool is_periodic = request->mode != JZX__JOB_ONE_SHOT;
     job->mode = request->mode;
     job->deadline = jzx__ticks_up(now_ns + (uint64_t)request->delay_ns, resolution_ns);

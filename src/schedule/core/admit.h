@@ -27,7 +27,8 @@ struct jzx__schedule_request {
     bool skips_missed;         /* fixed delay: runs is always 1, and the job is never cancelled */
     bool is_function;          /* a shutdown runs it inline */
     uint32_t executor;
-    void *payload; /* the scheduler's until `release`, if the job is let in */
+    void *payload;   /* the scheduler's until `release`, if the job is let in */
+    uint64_t now_ns; /* of the scheduler's clock, if the caller has just read it; 0: it has not */
 };
 
 struct jzx__schedule_result {
