@@ -22,6 +22,7 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_IO] = &jzx__lane_io,
     [JZX__LANE_IO_ASK] = &jzx__lane_io,
     [JZX__LANE_JOB] = &jzx__lane_job,
+    [JZX__LANE_URGENT] = &jzx__lane_urgent,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
