@@ -75,10 +75,15 @@ static bool pin_to_cancel(struct jzx_loop *loop, jzx_op id, struct jzx__op **op)
 
 /* The message that it completes by, or the block for its data. NULL without memory. */
 static struct jzx__message *make_message(struct jzx__own *own, const struct jzx__op_spec *spec) {
+    struct jzx_loop *loop = own->turn->ctx.loop;
+    const size_t len = sizeof(jzx_result) + spec->capacity;
     struct jzx__message *message =
-        jzx__message_create(own->turn->ctx.loop, own->me, sizeof(jzx_result) + spec->capacity);
+        spec->destructor == NULL ? jzx__message_create(loop, own->me, len)
+                                 : jzx__message_create_large(loop, own->me, len, spec->destructor);
     if (message == NULL)
         return NULL;
+    if (spec->destructor != NULL)
+        memset(message->payload, 0, sizeof(jzx_result)); /* it may run before there is a result */
     message->node.generation = jzx_id_generation(own->turn->ctx.self);
     message->node.weight = 0; /* O3 */
     message->node.lane = JZX__LANE_OP;

@@ -165,10 +165,11 @@ static inline size_t jzx__op_capacity(const struct jzx__op *op) {
 /* What an operation is begun with. */
 struct jzx__op_spec {
     const struct jzx__op_ops *ops;
-    size_t capacity; /* of data in its result */
-    uint32_t tag;    /* of its message */
-    bool is_waited;  /* it has none (O8) */
-    bool borrows;    /* O9 */
+    size_t capacity;               /* of data in its result */
+    uint32_t tag;                  /* of its message */
+    bool is_waited;                /* it has none (O8) */
+    bool borrows;                  /* O9 */
+    jzx_msg_destructor destructor; /* of its message, which may have no result yet: all zeroes */
 };
 
 /* Makes one for the actor whose turn this is. The part fills what is its own in the slot, launches
