@@ -150,8 +150,8 @@ static bool is_refused(const struct party *party) {
     return m.type != SEMAPHORE && party->has != 0;
 }
 
-/* True if another time is needed: an operation whose actor gives up is cancelled when that runs, and
- * may get what another leaves behind that gives up at the same moment. */
+/* True if another time is needed: an operation whose actor gives up is cancelled when that runs,
+ * and may get what another leaves behind that gives up at the same moment. */
 static bool is_taken_by_op(const struct party *self, uint64_t deadline_ns) {
     for (uint32_t i = 0; i < PARTIES; i++) {
         const struct party *party = &m.parties[i];
