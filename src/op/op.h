@@ -71,6 +71,12 @@ struct jzx__op_ops {
      * meanwhile, but the slot is still its own. NULL: it cannot be stopped. Any thread, in a visit;
      * never blocks. */
     void (*cancel)(struct jzx__op *op, struct jzx__worker *me);
+    /* Its message is about to be handled, in a turn of the owner: the part may still change the
+     * result. NULL: there is nothing to do. */
+    void (*handle)(struct jzx__op *op, struct jzx__worker *me, struct jzx__actor *owner);
+    /* The slot is about to be freed (O2): the message was handled, or dropped. Any thread, in a
+     * visit; never blocks; me may be NULL. NULL: the part has nothing beside the slot. */
+    void (*release)(struct jzx__op *op, struct jzx__worker *me);
 };
 
 /* What an operation without an owner completes (O10). */
@@ -186,6 +192,10 @@ jzx_err jzx__op_begin_for(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* It is PENDING, and can be cancelled. */
 void jzx__op_launch(struct jzx__op *op);
+
+/* True if somebody has asked for its cancel. A part that publishes something for its own cancel
+ * before this call, and finds false, knows that the cancel will see it. */
+bool jzx__op_is_cancelled(struct jzx__op *op);
 
 /* One that was launched could not be started, and will not complete. In the turn that began it. */
 void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);
