@@ -95,8 +95,8 @@ static jzx_behavior_result count_jobs(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_STOP;
 }
 
-/* In the middle of the tick before `due`, so that the job is due there; again if the thread lost its
- * CPU for so long that it is not. */
+/* In the middle of the tick before `due`, so that the job is due there; again if the thread lost
+ * its CPU for so long that it is not. */
 static void schedule_for(jzx_loop *loop, uint64_t due, jzx_actor_id to, uint64_t number) {
     for (;;) {
         jzx_job_id job;
