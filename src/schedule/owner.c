@@ -152,7 +152,7 @@ static bool is_worker_0(const struct jzx__scheduler *scheduler, const struct jzx
 }
 
 void jzx__owner_poke(struct jzx__scheduler *scheduler) {
-    /* pairs with the exchanges in take_pokes and end_looks: what was done before is visible there */
+    /* pairs with the exchanges in take_pokes and end_looks: they see what was done before */
     if (jzx__atomic_exchange_acq_rel(&scheduler->poked, 1u) == 0)
         (void)jzx__worker_bring(scheduler->loop->sched.workers[0], JZX__FEED_SCHEDULE,
                                 &scheduler->poke);

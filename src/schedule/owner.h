@@ -19,8 +19,8 @@ void jzx__owner_release(struct jzx__scheduler *scheduler, uint64_t due_ns);
 /* Has worker 0 look soon. Any thread. */
 void jzx__owner_poke(struct jzx__scheduler *scheduler);
 
-/* This thread has left something in the core's queues: has worker 0 look, or does it itself once the
- * scheduler is closed (Q5). Any thread, as jzx__owner_acquire. */
+/* This thread has left something in the core's queues: has worker 0 look, or does it itself once
+ * the scheduler is closed (Q5). Any thread, as jzx__owner_acquire. */
 void jzx__owner_hand_over(struct jzx__scheduler *scheduler, struct jzx__worker *me);
 
 /* The loop has ended and its scheduler is closed: worker 0 looks no more (Q5). Owner. */

@@ -89,6 +89,23 @@ JZX_TEST(a_slow_subscriber_keeps_the_newest_and_hears_of_its_overflow, "B102", "
     rig_close(&rig);
 }
 
+/* A shutdown tells of every job that it cancels, and observers hear of it afterwards. */
+JZX_TEST(an_observer_hears_how_many_events_were_too_many_at_once, "B102") {
+    struct jzx_schedule_event event;
+    rig_open(&rig, NULL);
+    for (uint32_t i = 0; i < 700; i++) {
+        rig_once(&rig, 1, TICKS(9 + i % 7));
+        rig_step(&rig);
+    }
+    JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_DIAGNOSTICS_DROPPED, NULL), 0);
+    JZX_EXPECT_EQ(jzx_schedule_shutdown(rig.loop, NULL), JZX_OK);
+    rig_step(&rig);
+    JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_DIAGNOSTICS_DROPPED, &event), 1);
+    JZX_EXPECT_EQ(event.capacity, 512);
+    JZX_EXPECT(event.value >= 700 - 512);
+    rig_close(&rig);
+}
+
 JZX_TEST(subscribers_have_a_limit_and_wrong_ones_are_refused, "B+tests") {
     uint32_t subscriber = 99;
     struct jzx_schedule_event event;

@@ -135,7 +135,7 @@ static jzx_err look_at_priority(void *ctx, const jzx_batch *batch) {
     return JZX_OK;
 }
 
-JZX_TEST(a_dispatcher_says_how_urgent_its_functions_are, "X23", "B57") {
+JZX_TEST(a_dispatcher_says_how_urgent_its_functions_are, "X23", "B57", "E49", "X26") {
     static const struct {
         const char *name;
         jzx_priority priority;

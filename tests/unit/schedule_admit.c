@@ -179,7 +179,7 @@ static jzx__job_id periodic(struct rig *rig, enum jzx__job_priority priority, in
     return rig_add(rig, request);
 }
 
-/* A slot holds one: when its own tick comes the far job finds it taken, and moves on to the next. */
+/* A slot holds one: when its tick comes the far job finds it taken, and moves on to the next. */
 JZX_TEST(what_leaves_the_overflow_is_due_in_the_same_tick, "B49") {
     struct rig *rig = rig_make_small((config){.slot_capacity = 1, .shape = {{4, 4, 4}}});
     jzx__job_id far = rig_once(rig, 100);
