@@ -36,8 +36,8 @@ static void set_owner(struct mutex *mutex, struct jzx__owner who) {
 
 static void give_away(struct mutex *mutex, struct jzx__worker *me, bool died) {
     set_owner(mutex, (struct jzx__owner){.actor = JZX_NOBODY});
-    bool fits = jzx__permits_release(&mutex->permits,
-                                     (struct jzx__permit_return){.count = 1, .died = died}, me);
+    const struct jzx__permit_return back = {.count = 1, .died = died};
+    bool fits = jzx__permits_release(&mutex->permits, &back, me);
     JZX_ASSERT(fits);
 }
 

@@ -167,7 +167,7 @@ const struct model_mutant model_mutants[] = {
     {.name = "permits_released_relaxed",
      .about = "a permit is released without what was done with it",
      .by = "permits_hand_over",
-     .weaken = "put_back/cas/word:relaxed"},
+     .weaken = "jzx__permits_put_back/cas/word:relaxed"},
 
     /* JZX__MUTANT in src. */
     {.name = "permits_overtake",
