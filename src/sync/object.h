@@ -80,8 +80,8 @@ struct jzx__caller {
 
 /* JZX_ERR_INVALID_ARG: the context is not that of a turn or a cleanup that runs on this thread, or
  * is another loop's; nothing is to be ended then. ctx may be NULL: the thread. */
-static inline jzx_err jzx__caller_begin(struct jzx__caller *caller,
-                                        const struct jzx__object *object, const jzx_context *ctx) {
+JZX_INLINE jzx_err jzx__caller_begin(struct jzx__caller *caller, const struct jzx__object *object,
+                                     const jzx_context *ctx) {
     caller->actor = NULL;
     caller->owner = jzx__owner_thread();
     if (ctx != NULL) {
@@ -121,9 +121,9 @@ struct jzx__party {
 /* call: its public name. JZX_ERR_WOULD_SUSPEND: this is no fiber's own code, or a worker's thread,
  * and config.on_wait says no more. JZX_ERR_INVALID_ARG: the fiber is another loop's, or ctx is
  * NULL. Nothing is to be ended then. The object of a fiber may be NULL: any loop's will do. */
-static inline jzx_err jzx__party_begin_fiber(struct jzx__party *party,
-                                             const struct jzx__object *object, jzx_context *ctx,
-                                             const char *call) {
+JZX_INLINE jzx_err jzx__party_begin_fiber(struct jzx__party *party,
+                                          const struct jzx__object *object, jzx_context *ctx,
+                                          const char *call) {
     jzx_err err;
     party->fiber = jzx__fiber_enter(ctx, call, &err);
     if (party->fiber == NULL)

@@ -143,7 +143,9 @@ static jzx_err await_lock(struct jzx__party *party, struct rwlock *lock, bool wr
         return err;
     const struct jzx__event what = {
         .kind = JZX_WAIT_RWLOCK, .object = (uintptr_t)lock, .holder = writer};
-    err = jzx__take_permits(party, &lock->permits, &request.want, &what, deadline_ns);
+    err = jzx__take_permits(party, &lock->permits, &request.want)
+              ? request.want.result
+              : jzx__await_permits(party, &lock->permits, &request.want, &what, deadline_ns);
     if (jzx__has_taken(err))
         own(&request, lock);
     return err;

@@ -95,6 +95,13 @@ static bool is_count(const struct semaphore *semaphore, uint32_t count) {
     return semaphore != NULL && count != 0 && count <= semaphore->permits.max;
 }
 
+/* Apart from the short way, which needs no event. */
+static JZX_COLD jzx_err await_permits(struct jzx__party *party, struct semaphore *semaphore,
+                                      struct jzx__permit_want *wanted, uint64_t deadline_ns) {
+    const struct jzx__event what = {.kind = JZX_WAIT_SEMAPHORE, .object = (uintptr_t)semaphore};
+    return jzx__await_permits(party, &semaphore->permits, wanted, &what, deadline_ns);
+}
+
 static jzx_err acquire(struct jzx__party *party, struct semaphore *semaphore, uint32_t count,
                        uint64_t deadline_ns) {
     struct jzx__actor *actor = party->fiber == NULL ? NULL : party->fiber->turn.actor;
@@ -103,8 +110,9 @@ static jzx_err acquire(struct jzx__party *party, struct semaphore *semaphore, ui
         return JZX_ERR_NO_MEMORY;
     struct jzx__permit_want wanted;
     want(&wanted, &account, count);
-    const struct jzx__event what = {.kind = JZX_WAIT_SEMAPHORE, .object = (uintptr_t)semaphore};
-    jzx_err err = jzx__take_permits(party, &semaphore->permits, &wanted, &what, deadline_ns);
+    jzx_err err = jzx__take_permits(party, &semaphore->permits, &wanted)
+                      ? wanted.result
+                      : await_permits(party, semaphore, &wanted, deadline_ns);
     if (jzx__has_taken(err))
         book(&account, semaphore, count);
     return err;

@@ -12,13 +12,10 @@ jzx_err jzx__await_permits(struct jzx__party *party, struct jzx__permits *permit
                            struct jzx__permit_want *want, const struct jzx__event *what,
                            uint64_t deadline_ns);
 
-/* The same; takes what is there without a wait. */
-static inline jzx_err jzx__take_permits(struct jzx__party *party, struct jzx__permits *permits,
-                                        struct jzx__permit_want *want,
-                                        const struct jzx__event *what, uint64_t deadline_ns) {
-    if (jzx__party_goes_on(party) && jzx__permits_try(permits, want))
-        return want->result;
-    return jzx__await_permits(party, permits, want, what, deadline_ns);
+/* Takes what is there without a wait: want->result is set. */
+static inline bool jzx__take_permits(struct jzx__party *party, struct jzx__permits *permits,
+                                     struct jzx__permit_want *want) {
+    return jzx__party_goes_on(party) && jzx__permits_try(permits, want);
 }
 
 static inline bool jzx__has_taken(jzx_err err) {
