@@ -134,7 +134,7 @@ bool jzx__permits_release_and_serve(struct jzx__permits *permits,
 
 /* False, and nothing happens, if there would be more than max, or there is no such holder. Hands
  * over to those that wait, and wakes them; me as for a wake. By pointer, as a want is: a copy of a
- * struct that was just written in smaller parts waits for these stores, longer than for the rest. */
+ * struct that was just written in parts waits for these stores, longer than all else takes. */
 static inline bool jzx__permits_release(struct jzx__permits *permits,
                                         const struct jzx__permit_return *back,
                                         struct jzx__worker *me) {
