@@ -398,7 +398,7 @@ static void close_objects(void) {
 
 JZX_TEST(short_histories_of_every_object_are_linearizable, "E57", "E+sem") {
     pthread_t threads[THREADS];
-    uint64_t rounds = jzx_test_rounds(2800, 70000);
+    uint64_t rounds = jzx_test_rounds(2800, 28000);
     memset(&s, 0, sizeof s);
     s.loop = fixture_loop();
     assert_int_equal(pthread_barrier_init(&s.round, NULL, THREADS + 1), 0);
