@@ -30,25 +30,6 @@ jzx_err jzx__fiber_refuse(const jzx_context *ctx, const char *call) {
     return ctx == NULL ? JZX_ERR_INVALID_ARG : jzx__waitless_refuse(ctx->loop, call);
 }
 
-/* Requests of others, and what its turn has to look at beside its kind. */
-static bool is_wanted(struct jzx__actor *actor) {
-    /* acquire: pairs with the exchange that set a bit */
-    uint64_t state = jzx__atomic_load_acquire(&actor->task.state);
-    const uint16_t quiet = JZX__CARE_KIND | JZX__CARE_HEAD | JZX__CARE_DRAIN | JZX__CARE_FINISH;
-    return (state & JZX__ATTENTION_MASK) != 0 || (actor->task.care & (uint16_t)~quiet) != 0;
-}
-
-bool jzx__fiber_is_free(struct jzx__fiber *fiber) {
-    return !fiber->is_lost && !is_wanted(fiber->turn.actor);
-}
-
-bool jzx__fiber_goes_on(struct jzx__fiber *fiber) {
-    if (!jzx__fiber_is_free(fiber) || fiber->worker->budget.left <= 1)
-        return false;
-    fiber->worker->budget.left--;
-    return true;
-}
-
 /* The wait is over before it was suspended. False if it is not, or others are to run first. */
 static bool was_there(struct jzx__fiber *fiber) {
     if (jzx__waiter_cause(&fiber->waiter) == 0 || !jzx__fiber_goes_on(fiber))
@@ -509,7 +490,7 @@ static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *pass) {
         if (next != GO)
             return next == IDLE ? JZX__FATE_OVER : JZX__FATE_AGAIN;
         enum jzx__fate fate = resume(me, fiber, pass);
-        if (fate != JZX__FATE_AGAIN || is_wanted(actor))
+        if (fate != JZX__FATE_AGAIN || jzx__fiber_is_wanted(actor))
             return fate;
     }
 }

@@ -174,12 +174,27 @@ static inline struct jzx__fiber *jzx__fiber_enter(jzx_context *ctx, const char *
     return fiber;
 }
 
+/* Requests of others, and what its turn has to look at beside its kind. */
+static inline bool jzx__fiber_is_wanted(const struct jzx__actor *actor) {
+    /* acquire: pairs with the exchange that set a bit */
+    uint64_t state = jzx__atomic_load_acquire(&actor->task.state);
+    const uint16_t quiet = JZX__CARE_KIND | JZX__CARE_HEAD | JZX__CARE_DRAIN | JZX__CARE_FINISH;
+    return (state & JZX__ATTENTION_MASK) != 0 || (actor->task.care & (uint16_t)~quiet) != 0;
+}
+
 /* True if the fiber has its worker, and nobody wants anything of the actor. Inside. */
-bool jzx__fiber_is_free(struct jzx__fiber *fiber);
+static inline bool jzx__fiber_is_free(const struct jzx__fiber *fiber) {
+    return !fiber->is_lost && !jzx__fiber_is_wanted(fiber->turn.actor);
+}
 
 /* True if a call may take what it wants at once, without a switch: the fiber is free, and its turn
  * has something left, of which this uses up one. Inside. */
-bool jzx__fiber_goes_on(struct jzx__fiber *fiber);
+static inline bool jzx__fiber_goes_on(struct jzx__fiber *fiber) {
+    if (!jzx__fiber_is_free(fiber) || fiber->worker->budget.left <= 1)
+        return false;
+    fiber->worker->budget.left--;
+    return true;
+}
 
 /* The worker of the fiber, or NULL if its thread has lost it. Inside. */
 static inline struct jzx__worker *jzx__fiber_worker(const struct jzx__fiber *fiber) {

@@ -5,7 +5,11 @@
  * One mutex is enough: it is held for a look-up and one memcpy, never while code of the program
  * runs (V6), so a holder is late only if the system takes its thread away. A change is optimistic:
  * the caller reads value and version, and the write is refused if the version has moved on. Each
- * call takes effect at one moment between its begin and its end, the copy under the lock. */
+ * call takes effect at one moment between its begin and its end, the copy under the lock.
+ *
+ * These calls have no bracket, so a fault in them may be contained (docs/containment.md), and the
+ * lock would stay taken. So the caller's memory is touched before the lock is: a pointer to nowhere
+ * faults there, and only the actor that brought it ends. */
 #include "pool/pool.h"
 
 #include <string.h>
@@ -18,6 +22,34 @@ static struct jzx__shared_slot *find(struct jzx__pool *pool, jzx_ref ref) {
 static void *value_of(const struct jzx__pool *pool, struct jzx__shared_slot *slot) {
     size_t align = pool->type.slot_align;
     return (char *)slot + ((sizeof *slot + align - 1) & ~(align - 1));
+}
+
+#define PAGE_SIZE_MIN 4096u
+
+/* The caller's memory can be read. NULL is fine. */
+static void touch(const void *memory, size_t size) {
+    const volatile char *bytes = memory;
+    if (bytes == NULL)
+        return;
+    for (size_t at = 0; at < size; at += PAGE_SIZE_MIN)
+        (void)bytes[at];
+    (void)bytes[size - 1];
+}
+
+/* It can be written: nobody else uses it meanwhile. */
+static void touch_to_write(void *memory, size_t size) {
+    volatile char *bytes = memory;
+    if (bytes == NULL)
+        return;
+    for (size_t at = 0; at < size; at += PAGE_SIZE_MIN)
+        bytes[at] = bytes[at];
+    bytes[size - 1] = bytes[size - 1];
+}
+
+/* Where a value and a version go; each may be NULL. */
+static void touch_outputs(const struct jzx__pool *pool, void *value, uint64_t *version) {
+    touch_to_write(value, pool->type.value_size);
+    touch_to_write(version, sizeof *version);
 }
 
 static void copy_out(const struct jzx__pool *pool, struct jzx__shared_slot *slot, void *value,
@@ -39,6 +71,7 @@ jzx_err jzx_pool_add(jzx_pool *pool, const void *value, jzx_ref *ref) {
     if (self == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx_ref made = JZX_NO_REF;
+    touch(value, self->type.value_size);
     jzx__lock_acquire(&self->lock);
     struct jzx__shared_slot *slot = jzx_pool_take_slot(pool, &made);
     if (slot != NULL) {
@@ -60,6 +93,7 @@ bool jzx_pool_read(jzx_pool *pool, jzx_ref ref, void *value, uint64_t *version) 
     struct jzx__pool *self = shared_of(pool);
     if (self == NULL)
         return false;
+    touch_outputs(self, value, version);
     jzx__lock_acquire(&self->lock);
     struct jzx__shared_slot *slot = find(self, ref);
     if (slot != NULL)
@@ -72,6 +106,8 @@ bool jzx_pool_write(jzx_pool *pool, jzx_ref ref, const void *value, uint64_t *ve
     struct jzx__pool *self = shared_of(pool);
     if (self == NULL || value == NULL || version == NULL)
         return false;
+    touch(value, self->type.value_size);
+    touch_to_write(version, sizeof *version);
     jzx__lock_acquire(&self->lock);
     struct jzx__shared_slot *slot = find(self, ref);
     bool is_same = slot != NULL && slot->version == *version;
@@ -87,6 +123,8 @@ bool jzx_pool_remove(jzx_pool *pool, jzx_ref ref, void *value, const uint64_t *v
     struct jzx__pool *self = shared_of(pool);
     if (self == NULL)
         return false;
+    touch_outputs(self, value, NULL);
+    touch(version, sizeof *version);
     jzx__lock_acquire(&self->lock);
     struct jzx__shared_slot *slot = find(self, ref);
     bool is_same = slot != NULL && (version == NULL || slot->version == *version);
@@ -102,6 +140,8 @@ bool jzx_pool_read_next(jzx_pool *pool, jzx_ref *ref, void *value, uint64_t *ver
     struct jzx__pool *self = shared_of(pool);
     if (self == NULL || ref == NULL)
         return false;
+    touch_to_write(ref, sizeof *ref);
+    touch_outputs(self, value, version);
     jzx__lock_acquire(&self->lock);
     struct jzx__shared_slot *slot = jzx_pool_next_slot(pool, ref);
     if (slot != NULL)

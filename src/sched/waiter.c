@@ -50,6 +50,7 @@ void jzx__waiter_join(struct jzx__waiter *waiter, struct jzx__wait_link *links, 
     JZX_ASSERT(waiter->joined == 0);
     waiter->links = links;
     while (waiter->joined < count && jzx__waiter_cause(waiter) == 0) {
+        jzx__touch(&waiter->joined);
         struct jzx__wait_link *link = &links[waiter->joined++];
         if (!join_one(waiter, link, me))
             return;
@@ -71,6 +72,7 @@ static void leave_one(struct jzx__wait_link *link) {
 
 uint32_t jzx__waiter_end(struct jzx__waiter *waiter) {
     JZX_ASSERT(jzx__waiter_cause(waiter) != 0);
+    jzx__touch(&waiter->joined);
     while (waiter->joined != 0)
         leave_one(&waiter->links[--waiter->joined]);
     if (waiter->wheel != NULL && jzx__wheel_is_set(&waiter->deadline))

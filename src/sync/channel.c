@@ -42,19 +42,28 @@ static bool grow(struct jzx__channel *channel) {
 }
 
 static size_t unpromised(const struct jzx__channel *channel) {
-    return channel->count - channel->promised;
+    return JZX__MUTANT(channel_promised_twice) ? channel->count
+                                               : channel->count - channel->promised;
+}
+
+/* The most common size is copied by one instruction in place of a call. */
+static inline void copy(void *to, const void *from, size_t size) {
+    if (size == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, size);
 }
 
 /* C2: promises a value to the first that waits for one, if there are both. */
 static void serve_receiver(struct jzx__channel *channel, struct jzx__wake *wake) {
-    if (unpromised(channel) != 0 &&
+    if (!jzx__list_is_empty(&channel->receivers.waiting) && unpromised(channel) != 0 &&
         jzx__source_claim(&channel->receivers, JZX__CAUSE_ITEM, wake) != NULL)
         channel->promised++;
 }
 
 /* There is room. */
 static void put_last(struct jzx__channel *channel, const void *value, struct jzx__wake *wake) {
-    memcpy(place_of(channel, channel->count), value, channel->value_size);
+    copy(place_of(channel, channel->count), value, channel->value_size);
     channel->count++;
     channel->is_closed = channel->is_closed || channel->closes;
     serve_receiver(channel, wake);
@@ -70,20 +79,22 @@ struct wakes {
 /* The oldest value goes to *value; there is one. With a promise, which is used up by this. */
 static void pop(struct jzx__channel *channel, bool was_promised, void *value, struct wakes *wakes) {
     JZX_ASSERT(channel->count != 0 && (!was_promised || channel->promised != 0)); /* C1 */
-    memcpy(value, place_of(channel, 0), channel->value_size);
+    copy(value, place_of(channel, 0), channel->value_size);
     channel->first = channel->first + 1 == channel->size ? 0 : channel->first + 1;
     channel->count--;
     channel->promised -= was_promised;
-    struct jzx__wait_link *link =
-        jzx__source_claim(&channel->senders, JZX__CAUSE_ITEM, &wakes->sender);
-    if (link != NULL)
-        put_last(channel, link->slot, &wakes->receiver); /* C3 */
-    wakes->is_over = channel->is_closed && channel->count == 0 &&
-                     !jzx__list_is_empty(&channel->receivers.waiting);
+    if (!jzx__list_is_empty(&channel->senders.waiting) && !JZX__MUTANT(channel_room_unsaid)) {
+        struct jzx__wait_link *link =
+            jzx__source_claim(&channel->senders, JZX__CAUSE_ITEM, &wakes->sender);
+        if (link != NULL)
+            put_last(channel, link->slot, &wakes->receiver); /* C3 */
+    }
+    wakes->is_over = !JZX__MUTANT(channel_end_unsaid) && channel->is_closed &&
+                     channel->count == 0 && !jzx__list_is_empty(&channel->receivers.waiting);
 }
 
-static void make_wakes(struct jzx__channel *channel, const struct wakes *wakes,
-                       struct jzx__worker *me) {
+static inline void make_wakes(struct jzx__channel *channel, const struct wakes *wakes,
+                              struct jzx__worker *me) {
     jzx__wake_make(&wakes->sender, me);
     jzx__wake_make(&wakes->receiver, me);
     if (wakes->is_over)
@@ -116,7 +127,7 @@ static void take_promise_back(struct jzx__source *source, struct jzx__wait_link 
     struct jzx__wake wake = {.fn = NULL};
     (void)link;
     jzx__lock_acquire(&channel->lock);
-    channel->promised--;
+    channel->promised -= !JZX__MUTANT(channel_promise_kept);
     serve_receiver(channel, &wake);
     jzx__lock_release(&channel->lock);
     jzx__wake_make(&wake, me);

@@ -10,8 +10,8 @@
 _Static_assert(sizeof(struct jzx__held) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
 _Static_assert(sizeof(struct jzx__helds) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");
 
-struct jzx__helds *jzx__helds_ensure(struct jzx_loop *loop, struct jzx__worker *me,
-                                     struct jzx__actor *actor) {
+struct jzx__helds *jzx__helds_make(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *actor) {
     struct jzx__cold *cold = jzx__cold_ensure(loop, me, actor);
     return cold == NULL ? NULL : jzx__part_ensure(loop, me, cold, JZX__PART_SYNC);
 }

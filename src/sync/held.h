@@ -34,13 +34,20 @@ struct jzx__helds {
     struct jzx__held *spare; /* a block, or NULL */
 };
 
-/* The record of the actor, which has one from now on. NULL without memory. H1 is the caller. */
-struct jzx__helds *jzx__helds_ensure(struct jzx_loop *loop, struct jzx__worker *me,
-                                     struct jzx__actor *actor);
-
 /* NULL: it has none, and never had. */
 static inline struct jzx__helds *jzx__helds_of(const struct jzx__actor *actor) {
     return jzx__actor_part(actor, JZX__PART_SYNC);
+}
+
+/* Makes the record of an actor that has none. NULL without memory. */
+struct jzx__helds *jzx__helds_make(struct jzx_loop *loop, struct jzx__worker *me,
+                                   struct jzx__actor *actor);
+
+/* The record of the actor, which has one from now on. NULL without memory. H1 is the caller. */
+static inline struct jzx__helds *jzx__helds_ensure(struct jzx_loop *loop, struct jzx__worker *me,
+                                                   struct jzx__actor *actor) {
+    struct jzx__helds *helds = jzx__helds_of(actor);
+    return JZX_LIKELY(helds != NULL) ? helds : jzx__helds_make(loop, me, actor);
 }
 
 /* What it has of the object, or NULL. helds may be NULL. */

@@ -36,8 +36,8 @@ static void set_owner(struct mutex *mutex, struct jzx__owner who) {
 
 static void give_away(struct mutex *mutex, struct jzx__worker *me, bool died) {
     set_owner(mutex, (struct jzx__owner){.actor = JZX_NOBODY});
-    bool fits = jzx__permits_release(&mutex->permits,
-                                     (struct jzx__permit_return){.count = 1, .died = died}, me);
+    const struct jzx__permit_return back = {.count = 1, .died = died};
+    bool fits = jzx__permits_release(&mutex->permits, &back, me);
     JZX_ASSERT(fits);
 }
 
@@ -84,6 +84,14 @@ static jzx_actor_id holder(uint64_t object) {
     return jzx__atomic_load_relaxed(&mutex->actor);
 }
 
+/* Apart from the short way, which needs no event. */
+static JZX_COLD jzx_err await_lock(struct jzx__party *party, struct mutex *mutex,
+                                   struct jzx__permit_want *want, uint64_t deadline_ns) {
+    const struct jzx__event what = {
+        .kind = JZX_WAIT_MUTEX, .object = (uintptr_t)mutex, .holder = holder};
+    return jzx__await_permits(party, &mutex->permits, want, &what, deadline_ns);
+}
+
 static jzx_err lock(struct jzx__party *party, struct mutex *mutex, uint64_t deadline_ns) {
     struct jzx__permit_want want = {.count = 1};
     struct jzx__helds *helds = NULL;
@@ -94,9 +102,9 @@ static jzx_err lock(struct jzx__party *party, struct mutex *mutex, uint64_t dead
         if (helds == NULL)
             return JZX_ERR_NO_MEMORY;
     }
-    const struct jzx__event what = {
-        .kind = JZX_WAIT_MUTEX, .object = (uintptr_t)mutex, .holder = holder};
-    jzx_err err = jzx__take_permits(party, &mutex->permits, &want, &what, deadline_ns);
+    jzx_err err = jzx__take_permits(party, &mutex->permits, &want)
+                      ? want.result
+                      : await_lock(party, mutex, &want, deadline_ns);
     if (jzx__has_taken(err))
         own(mutex, party->owner, helds);
     return err;

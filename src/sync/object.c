@@ -24,42 +24,7 @@ void jzx__object_deinit(struct jzx__object *object) {
     object->mark = 0;
 }
 
-/* ---- who calls ---- */
-
-jzx_err jzx__caller_begin(struct jzx__caller *caller, const struct jzx__object *object,
-                          const jzx_context *ctx) {
-    caller->actor = NULL;
-    caller->owner = jzx__owner_thread();
-    if (ctx != NULL) {
-        caller->actor = jzx__own_turn(ctx);
-        if (caller->actor == NULL)
-            caller->actor = jzx__own_cleanup(ctx);
-        if (caller->actor == NULL || ctx->loop != object->loop)
-            return JZX_ERR_INVALID_ARG;
-        caller->owner = jzx__owner_actor(ctx->self);
-    }
-    caller->me = jzx__loop_visit(object->loop, &caller->visit);
-    return JZX_OK;
-}
-
 /* ---- who waits ---- */
-
-jzx_err jzx__party_begin_fiber(struct jzx__party *party, const struct jzx__object *object,
-                               jzx_context *ctx, const char *call) {
-    jzx_err err;
-    party->fiber = jzx__fiber_enter(ctx, call, &err);
-    if (party->fiber == NULL)
-        return err;
-    const jzx_context *own = &party->fiber->turn.ctx;
-    if (object != NULL && own->loop != object->loop) {
-        jzx__fiber_leave(party->fiber);
-        return JZX_ERR_INVALID_ARG;
-    }
-    party->clock = NULL;
-    party->me = jzx__fiber_worker(party->fiber);
-    party->owner = jzx__owner_actor(own->self);
-    return JZX_OK;
-}
 
 jzx_err jzx__party_begin_thread(struct jzx__party *party, const struct jzx__object *object,
                                 const char *call) {
@@ -67,11 +32,6 @@ jzx_err jzx__party_begin_thread(struct jzx__party *party, const struct jzx__obje
         return jzx__waitless_refuse(NULL, call);
     *party = (struct jzx__party){.clock = &object->clock, .owner = jzx__owner_thread()};
     return JZX_OK;
-}
-
-void jzx__party_end(struct jzx__party *party) {
-    if (party->fiber != NULL)
-        jzx__fiber_leave(party->fiber);
 }
 
 static uint32_t await_on_thread(const struct jzx__clock *clock, const struct jzx__event *event,

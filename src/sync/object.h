@@ -80,8 +80,21 @@ struct jzx__caller {
 
 /* JZX_ERR_INVALID_ARG: the context is not that of a turn or a cleanup that runs on this thread, or
  * is another loop's; nothing is to be ended then. ctx may be NULL: the thread. */
-jzx_err jzx__caller_begin(struct jzx__caller *caller, const struct jzx__object *object,
-                          const jzx_context *ctx);
+JZX_INLINE jzx_err jzx__caller_begin(struct jzx__caller *caller, const struct jzx__object *object,
+                                     const jzx_context *ctx) {
+    caller->actor = NULL;
+    caller->owner = jzx__owner_thread();
+    if (ctx != NULL) {
+        caller->actor = jzx__own_turn(ctx);
+        if (caller->actor == NULL)
+            caller->actor = jzx__own_cleanup(ctx);
+        if (caller->actor == NULL || ctx->loop != object->loop)
+            return JZX_ERR_INVALID_ARG;
+        caller->owner = jzx__owner_actor(ctx->self);
+    }
+    caller->me = jzx__loop_visit(object->loop, &caller->visit);
+    return JZX_OK;
+}
 
 /* The same for calls that need no owner. */
 static inline void jzx__caller_begin_any(struct jzx__caller *caller,
@@ -108,11 +121,31 @@ struct jzx__party {
 /* call: its public name. JZX_ERR_WOULD_SUSPEND: this is no fiber's own code, or a worker's thread,
  * and config.on_wait says no more. JZX_ERR_INVALID_ARG: the fiber is another loop's, or ctx is
  * NULL. Nothing is to be ended then. The object of a fiber may be NULL: any loop's will do. */
-jzx_err jzx__party_begin_fiber(struct jzx__party *party, const struct jzx__object *object,
-                               jzx_context *ctx, const char *call);
+JZX_INLINE jzx_err jzx__party_begin_fiber(struct jzx__party *party,
+                                          const struct jzx__object *object, jzx_context *ctx,
+                                          const char *call) {
+    jzx_err err;
+    party->fiber = jzx__fiber_enter(ctx, call, &err);
+    if (party->fiber == NULL)
+        return err;
+    const jzx_context *own = &party->fiber->turn.ctx;
+    if (object != NULL && own->loop != object->loop) {
+        jzx__fiber_leave(party->fiber);
+        return JZX_ERR_INVALID_ARG;
+    }
+    party->clock = NULL;
+    party->me = jzx__fiber_worker(party->fiber);
+    party->owner = jzx__owner_actor(own->self);
+    return JZX_OK;
+}
+
 jzx_err jzx__party_begin_thread(struct jzx__party *party, const struct jzx__object *object,
                                 const char *call);
-void jzx__party_end(struct jzx__party *party);
+
+static inline void jzx__party_end(struct jzx__party *party) {
+    if (party->fiber != NULL)
+        jzx__fiber_leave(party->fiber);
+}
 
 /* True if it may take what it wants at once, if that is there. */
 static inline bool jzx__party_goes_on(struct jzx__party *party) {

@@ -6,30 +6,6 @@ static struct jzx__permits *permits_of(struct jzx__source *source) {
     return JZX_CONTAINER_OF(source, struct jzx__permits, source);
 }
 
-/* The word when `want` has its permits out of it. WAITING stays as it is. */
-static uint64_t without(uint64_t word, const struct jzx__permit_want *want) {
-    return (word & ~(uint64_t)JZX__PERMITS_DIED) - want->count +
-           want->holders * JZX__PERMITS_HOLDER;
-}
-
-static jzx_err result_of(uint64_t word) {
-    return (word & JZX__PERMITS_DIED) != 0 ? JZX_ERR_OWNER_DIED : JZX_OK; /* P5 */
-}
-
-bool jzx__permits_try(struct jzx__permits *permits, struct jzx__permit_want *want) {
-    uint64_t word = jzx__permits_word(permits);
-    do {
-        if ((word & JZX__PERMITS_WAITING) != 0 && !JZX__MUTANT(permits_overtake))
-            return false; /* P1 */
-        if (jzx__permits_available(word) < want->count)
-            return false;
-        /* acquire: pairs with the release of who had them; what it did is visible. release: none
-         * needed, who releases reads only the word */
-    } while (!jzx__atomic_cas_acq_rel(&permits->word, &word, without(word, want)));
-    want->result = result_of(word);
-    return true;
-}
-
 /* ---- the source, under its lock ---- */
 
 /* Marks that somebody waits, unless there are enough. True if it waits. */
@@ -63,9 +39,9 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
         if (jzx__permits_available(word) < want->count)
             return false;
         /* acquire: pairs with put_back, as in try. WAITING, of those that have left, goes */
-    } while (!jzx__atomic_cas_acq_rel(&permits->word, &word,
-                                      without(word, want) & ~(uint64_t)JZX__PERMITS_WAITING));
-    want->result = result_of(word);
+    } while (!jzx__atomic_cas_acq_rel(
+        &permits->word, &word, jzx__permits_without(word, want) & ~(uint64_t)JZX__PERMITS_WAITING));
+    want->result = jzx__permits_result(word);
     return true;
 }
 
@@ -84,8 +60,8 @@ static bool serve_one(struct jzx__permits *permits, struct jzx__wake *wake) {
             return false; /* P2 */
         goes_on = true;
         if (jzx__source_claim_first(&permits->source, JZX__CAUSE_ITEM, wake) != NULL) {
-            want->result = result_of(word);
-            word = without(word, want);
+            want->result = jzx__permits_result(word);
+            word = jzx__permits_without(word, want);
         }
     }
     if (jzx__list_is_empty(waiting))
@@ -111,45 +87,12 @@ static void serve(struct jzx__permits *permits, struct jzx__worker *me) {
 
 /* ---- releasing ---- */
 
-/* The word when they are back; false if they cannot be. */
-static bool with(const struct jzx__permits *permits, uint64_t word,
-                 const struct jzx__permit_return *back, uint64_t *next) {
-    uint32_t room = permits->max - jzx__permits_available(word);
-    uint32_t count = back->clamps && back->count > room ? room : back->count;
-    if (count > room || word / JZX__PERMITS_HOLDER < back->holders)
-        return false;
-    *next = word + count - back->holders * JZX__PERMITS_HOLDER;
-    if (back->died)
-        *next |= JZX__PERMITS_DIED;
-    return true;
-}
-
-enum put_back { PUT_BACK, REFUSED, SOMEBODY_WAITS };
-
-/* locked: the caller has the lock, and serves those that wait. */
-static enum put_back put_back(struct jzx__permits *permits, const struct jzx__permit_return *back,
-                              bool locked) {
-    uint64_t word = jzx__permits_word(permits);
-    uint64_t next;
-    do {
-        if (!with(permits, word, back, &next))
-            return REFUSED;
-        if (!locked && (word & JZX__PERMITS_WAITING) != 0 && !JZX__MUTANT(permits_left_lying))
-            return SOMEBODY_WAITS; /* P1 */
-        /* release: pairs with the acquire of who takes them; publishes what was done with them */
-    } while (!jzx__atomic_cas_acq_rel(&permits->word, &word, next));
-    return PUT_BACK;
-}
-
-bool jzx__permits_release(struct jzx__permits *permits, struct jzx__permit_return back,
-                          struct jzx__worker *me) {
-    enum put_back result = put_back(permits, &back, false);
-    if (result != SOMEBODY_WAITS)
-        return result == PUT_BACK;
+bool jzx__permits_release_and_serve(struct jzx__permits *permits,
+                                    const struct jzx__permit_return *back, struct jzx__worker *me) {
     jzx__lock_acquire(&permits->lock);
-    result = put_back(permits, &back, true);
+    enum jzx__put_back result = jzx__permits_put_back(permits, back, true);
     serve(permits, me);
-    return result == PUT_BACK;
+    return result == JZX__PUT_BACK;
 }
 
 /* P3. Meanwhile others may have added as many as there may be. */
@@ -160,7 +103,7 @@ static void give_back(struct jzx__source *source, struct jzx__wait_link *link,
                                             .holders = want->holders,
                                             .died = want->result == JZX_ERR_OWNER_DIED,
                                             .clamps = true};
-    bool is_back = jzx__permits_release(permits_of(source), back, me);
+    bool is_back = jzx__permits_release(permits_of(source), &back, me);
     JZX_ASSERT(is_back);
 }
 

@@ -44,9 +44,6 @@ void jzx__permits_init(struct jzx__permits *permits, uint32_t available, uint32_
 /* False, and nothing happens, while somebody waits. */
 bool jzx__permits_deinit(struct jzx__permits *permits);
 
-/* Without a wait: false if there are not enough, or others wait. */
-bool jzx__permits_try(struct jzx__permits *permits, struct jzx__permit_want *want);
-
 /* A wait for the permits, by link 0 of an event. */
 static inline struct jzx__wait_link jzx__permits_link(struct jzx__permits *permits,
                                                       struct jzx__permit_want *want) {
@@ -61,11 +58,6 @@ struct jzx__permit_return {
     bool clamps;      /* no more than fit under max, instead of none */
 };
 
-/* False, and nothing happens, if there would be more than max, or there is no such holder. Hands
- * over to those that wait, and wakes them; me as for a wake. */
-bool jzx__permits_release(struct jzx__permits *permits, struct jzx__permit_return back,
-                          struct jzx__worker *me);
-
 static inline uint32_t jzx__permits_available(uint64_t word) {
     return (uint32_t)word & JZX__PERMITS_MAX;
 }
@@ -74,6 +66,82 @@ static inline uint32_t jzx__permits_available(uint64_t word) {
 static inline uint64_t jzx__permits_word(const struct jzx__permits *permits) {
     /* relaxed: decides nothing that needs more than the value */
     return jzx__atomic_load_relaxed(&permits->word);
+}
+
+/* ---- taking ---- */
+
+/* The word when `want` has its permits out of it. WAITING stays as it is. */
+static inline uint64_t jzx__permits_without(uint64_t word, const struct jzx__permit_want *want) {
+    return (word & ~(uint64_t)JZX__PERMITS_DIED) - want->count +
+           want->holders * JZX__PERMITS_HOLDER;
+}
+
+static inline jzx_err jzx__permits_result(uint64_t word) {
+    return (word & JZX__PERMITS_DIED) != 0 ? JZX_ERR_OWNER_DIED : JZX_OK; /* P5 */
+}
+
+/* Without a wait: false if there are not enough, or others wait. */
+static inline bool jzx__permits_try(struct jzx__permits *permits, struct jzx__permit_want *want) {
+    uint64_t word = jzx__permits_word(permits);
+    do {
+        if ((word & JZX__PERMITS_WAITING) != 0 && !JZX__MUTANT(permits_overtake))
+            return false; /* P1 */
+        if (jzx__permits_available(word) < want->count)
+            return false;
+        /* acquire: pairs with the release of who had them; what it did is visible. release: none
+         * needed, who releases reads only the word */
+    } while (!jzx__atomic_cas_acq_rel(&permits->word, &word, jzx__permits_without(word, want)));
+    want->result = jzx__permits_result(word);
+    return true;
+}
+
+/* ---- releasing ---- */
+
+/* The word when they are back; false if they cannot be. */
+static inline bool jzx__permits_with(const struct jzx__permits *permits, uint64_t word,
+                                     const struct jzx__permit_return *back, uint64_t *next) {
+    uint32_t room = permits->max - jzx__permits_available(word);
+    uint32_t count = back->clamps && back->count > room ? room : back->count;
+    if (count > room || word / JZX__PERMITS_HOLDER < back->holders)
+        return false;
+    *next = word + count - back->holders * JZX__PERMITS_HOLDER;
+    if (back->died)
+        *next |= JZX__PERMITS_DIED;
+    return true;
+}
+
+enum jzx__put_back { JZX__PUT_BACK, JZX__PUT_REFUSED, JZX__PUT_SOMEBODY_WAITS };
+
+/* locked: the caller has the lock, and serves those that wait. */
+static inline enum jzx__put_back jzx__permits_put_back(struct jzx__permits *permits,
+                                                       const struct jzx__permit_return *back,
+                                                       bool locked) {
+    uint64_t word = jzx__permits_word(permits);
+    uint64_t next;
+    do {
+        if (!jzx__permits_with(permits, word, back, &next))
+            return JZX__PUT_REFUSED;
+        if (!locked && (word & JZX__PERMITS_WAITING) != 0 && !JZX__MUTANT(permits_left_lying))
+            return JZX__PUT_SOMEBODY_WAITS; /* P1 */
+        /* release: pairs with the acquire of who takes them; publishes what was done with them */
+    } while (!jzx__atomic_cas_acq_rel(&permits->word, &word, next));
+    return JZX__PUT_BACK;
+}
+
+/* The long way, for a word that has WAITING. */
+bool jzx__permits_release_and_serve(struct jzx__permits *permits,
+                                    const struct jzx__permit_return *back, struct jzx__worker *me);
+
+/* False, and nothing happens, if there would be more than max, or there is no such holder. Hands
+ * over to those that wait, and wakes them; me as for a wake. By pointer, as a want is: a copy of a
+ * struct that was just written in parts waits for these stores, longer than all else takes. */
+static inline bool jzx__permits_release(struct jzx__permits *permits,
+                                        const struct jzx__permit_return *back,
+                                        struct jzx__worker *me) {
+    enum jzx__put_back result = jzx__permits_put_back(permits, back, false);
+    if (JZX_UNLIKELY(result == JZX__PUT_SOMEBODY_WAITS))
+        return jzx__permits_release_and_serve(permits, back, me);
+    return result == JZX__PUT_BACK;
 }
 
 #endif

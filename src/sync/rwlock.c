@@ -38,7 +38,8 @@ static void set_writer(struct rwlock *lock, struct jzx__owner who) {
     jzx__atomic_store_relaxed(&lock->thread, who.thread);
 }
 
-static void give_back(struct rwlock *lock, struct jzx__permit_return back, struct jzx__worker *me) {
+static void give_back(struct rwlock *lock, const struct jzx__permit_return *back,
+                      struct jzx__worker *me) {
     bool is_back = jzx__permits_release(&lock->permits, back, me);
     JZX_ASSERT(is_back);
 }
@@ -46,14 +47,14 @@ static void give_back(struct rwlock *lock, struct jzx__permit_return back, struc
 static void writer_died(struct jzx__held *held, struct jzx__worker *me) {
     struct rwlock *lock = held->object;
     set_writer(lock, (struct jzx__owner){.actor = JZX_NOBODY});
-    give_back(lock, (struct jzx__permit_return){.count = ALL, .died = true}, me);
+    give_back(lock, &(const struct jzx__permit_return){.count = ALL, .died = true}, me);
 }
 
 /* It leaves nothing half done. */
 static void reader_died(struct jzx__held *held, struct jzx__worker *me) {
     struct rwlock *lock = held->object;
     jzx__held_free_block(held, me);
-    give_back(lock, (struct jzx__permit_return){.count = 1}, me);
+    give_back(lock, &(const struct jzx__permit_return){.count = 1}, me);
 }
 
 static const struct jzx__held_ops write_ops = {.what = "a write lock", .died = writer_died};
@@ -142,7 +143,9 @@ static jzx_err await_lock(struct jzx__party *party, struct rwlock *lock, bool wr
         return err;
     const struct jzx__event what = {
         .kind = JZX_WAIT_RWLOCK, .object = (uintptr_t)lock, .holder = writer};
-    err = jzx__take_permits(party, &lock->permits, &request.want, &what, deadline_ns);
+    err = jzx__take_permits(party, &lock->permits, &request.want)
+              ? request.want.result
+              : jzx__await_permits(party, &lock->permits, &request.want, &what, deadline_ns);
     if (jzx__has_taken(err))
         own(&request, lock);
     return err;
@@ -315,14 +318,14 @@ jzx_err jzx_rwlock_lock_write_to(jzx_context *ctx, jzx_rwlock *lock, uint32_t ta
 static jzx_err unlock_read(struct jzx__caller *caller, struct rwlock *lock) {
     if (caller->actor == NULL) {
         const struct jzx__permit_return back = {.count = 1, .holders = 1};
-        return jzx__permits_release(&lock->permits, back, caller->me) ? JZX_OK : JZX_ERR_NOT_OWNER;
+        return jzx__permits_release(&lock->permits, &back, caller->me) ? JZX_OK : JZX_ERR_NOT_OWNER;
     }
     struct jzx__helds *helds = jzx__helds_of(caller->actor);
     struct jzx__held *held = jzx__helds_find(helds, lock);
     if (held == NULL || held == &lock->held)
         return JZX_ERR_NOT_OWNER;
     jzx__helds_remove_block(helds, held, lock->object.loop, caller->me);
-    give_back(lock, (struct jzx__permit_return){.count = 1}, caller->me);
+    give_back(lock, &(const struct jzx__permit_return){.count = 1}, caller->me);
     return JZX_OK;
 }
 
@@ -332,7 +335,7 @@ static jzx_err unlock_write(struct jzx__caller *caller, struct rwlock *lock) {
     if (caller->actor != NULL)
         jzx__list_remove(&lock->held.link);
     set_writer(lock, (struct jzx__owner){.actor = JZX_NOBODY});
-    give_back(lock, (struct jzx__permit_return){.count = ALL}, caller->me);
+    give_back(lock, &(const struct jzx__permit_return){.count = ALL}, caller->me);
     return JZX_OK;
 }
 

@@ -24,7 +24,7 @@ static void owner_died(struct jzx__held *held, struct jzx__worker *me) {
     const struct jzx__permit_return back = {
         .count = held->count, .holders = 1, .died = true, .clamps = true};
     jzx__held_free_block(held, me);
-    bool is_back = jzx__permits_release(&semaphore->permits, back, me);
+    bool is_back = jzx__permits_release(&semaphore->permits, &back, me);
     JZX_ASSERT(is_back);
 }
 
@@ -79,9 +79,9 @@ static bool prepare(struct account *account, struct semaphore *semaphore, struct
     return account->held != NULL || jzx__helds_stock(account->helds, semaphore->object.loop, me);
 }
 
-static struct jzx__permit_want want_of(const struct account *account, uint32_t count) {
-    return (struct jzx__permit_want){.count = count,
-                                     .holders = account->helds != NULL && account->held == NULL};
+static void want(struct jzx__permit_want *want, const struct account *account, uint32_t count) {
+    want->count = count;
+    want->holders = account->helds != NULL && account->held == NULL;
 }
 
 static void book(const struct account *account, struct semaphore *semaphore, uint32_t count) {
@@ -95,15 +95,24 @@ static bool is_count(const struct semaphore *semaphore, uint32_t count) {
     return semaphore != NULL && count != 0 && count <= semaphore->permits.max;
 }
 
+/* Apart from the short way, which needs no event. */
+static JZX_COLD jzx_err await_permits(struct jzx__party *party, struct semaphore *semaphore,
+                                      struct jzx__permit_want *wanted, uint64_t deadline_ns) {
+    const struct jzx__event what = {.kind = JZX_WAIT_SEMAPHORE, .object = (uintptr_t)semaphore};
+    return jzx__await_permits(party, &semaphore->permits, wanted, &what, deadline_ns);
+}
+
 static jzx_err acquire(struct jzx__party *party, struct semaphore *semaphore, uint32_t count,
                        uint64_t deadline_ns) {
     struct jzx__actor *actor = party->fiber == NULL ? NULL : party->fiber->turn.actor;
     struct account account;
     if (!prepare(&account, semaphore, party->me, actor))
         return JZX_ERR_NO_MEMORY;
-    struct jzx__permit_want want = want_of(&account, count);
-    const struct jzx__event what = {.kind = JZX_WAIT_SEMAPHORE, .object = (uintptr_t)semaphore};
-    jzx_err err = jzx__take_permits(party, &semaphore->permits, &want, &what, deadline_ns);
+    struct jzx__permit_want wanted;
+    want(&wanted, &account, count);
+    jzx_err err = jzx__take_permits(party, &semaphore->permits, &wanted)
+                      ? wanted.result
+                      : await_permits(party, semaphore, &wanted, deadline_ns);
     if (jzx__has_taken(err))
         book(&account, semaphore, count);
     return err;
@@ -165,7 +174,7 @@ static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor
     }
     held->count += it->want.count;
     const struct jzx__permit_return twice = {.holders = 1};
-    bool is_back = jzx__permits_release(&it->semaphore->permits, twice, me);
+    bool is_back = jzx__permits_release(&it->semaphore->permits, &twice, me);
     JZX_ASSERT(is_back);
     return true;
 }
@@ -211,11 +220,12 @@ static jzx_err try_acquire(struct jzx__caller *caller, struct semaphore *semapho
     struct account account;
     if (!prepare(&account, semaphore, caller->me, caller->actor))
         return JZX_ERR_NO_MEMORY;
-    struct jzx__permit_want want = want_of(&account, count);
-    if (!jzx__permits_try(&semaphore->permits, &want))
+    struct jzx__permit_want wanted;
+    want(&wanted, &account, count);
+    if (!jzx__permits_try(&semaphore->permits, &wanted))
         return JZX_ERR_TIMEOUT;
     book(&account, semaphore, count);
-    return want.result;
+    return wanted.result;
 }
 
 jzx_err jzx_semaphore_try_acquire(jzx_context *ctx, jzx_semaphore *storage, uint32_t count) {
@@ -255,7 +265,7 @@ static jzx_err release(struct jzx__caller *caller, struct semaphore *semaphore, 
     uint32_t own = held == NULL ? 0 : held->count < count ? held->count : count;
     const struct jzx__permit_return back = {.count = count,
                                             .holders = own != 0 && own == held->count};
-    if (!jzx__permits_release(&semaphore->permits, back, caller->me))
+    if (!jzx__permits_release(&semaphore->permits, &back, caller->me))
         return JZX_ERR_FULL;
     if (own != 0)
         unbook(caller, semaphore, held, own);
@@ -283,7 +293,7 @@ static jzx_err forget(struct jzx__caller *caller, struct semaphore *semaphore, u
     unbook(caller, semaphore, held, count);
     if (is_last) {
         const struct jzx__permit_return back = {.holders = 1};
-        bool is_back = jzx__permits_release(&semaphore->permits, back, caller->me);
+        bool is_back = jzx__permits_release(&semaphore->permits, &back, caller->me);
         JZX_ASSERT(is_back);
     }
     return JZX_OK;

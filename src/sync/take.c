@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sync/take.h"
 
-jzx_err jzx__take_permits(struct jzx__party *party, struct jzx__permits *permits,
-                          struct jzx__permit_want *want, const struct jzx__event *what,
-                          uint64_t deadline_ns) {
-    if (jzx__party_goes_on(party) && jzx__permits_try(permits, want))
-        return want->result;
+jzx_err jzx__await_permits(struct jzx__party *party, struct jzx__permits *permits,
+                           struct jzx__permit_want *want, const struct jzx__event *what,
+                           uint64_t deadline_ns) {
     struct jzx__wait_link link = jzx__permits_link(permits, want);
     struct jzx__event event = *what;
     event.links = &link;

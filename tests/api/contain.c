@@ -614,3 +614,54 @@ JZX_TEST(unknown_flags_are_refused_by_name, "C20") {
     JZX_EXPECT_EQ(strcmp(field == NULL ? "" : field, "contain"), 0);
     JZX_EXPECT(jzx_loop_create(&config) == NULL);
 }
+
+/* ---- in calls that have no bracket ---- */
+
+JZX_SHARED_POOL(counter, struct worker_bee)
+
+enum call { ADD, READ, WRITE, REMOVE, NEXT, CALLS };
+
+static jzx_pool *shared;
+static jzx_ref target;
+
+/* A pointer to nowhere for the value. */
+static jzx_behavior_result fault_in_call(jzx_context *ctx, const jzx_message *msg) {
+    void *nowhere = (void *)(uintptr_t)64;
+    uint64_t version = 0;
+    jzx_ref ref = JZX_NO_REF;
+    (void)msg;
+    jzx_test_ran();
+    switch ((enum call)(uintptr_t)ctx->state) {
+    case ADD: (void)jzx_pool_add(shared, nowhere, &ref); break;
+    case READ: (void)jzx_pool_read(shared, target, nowhere, &version); break;
+    case WRITE: (void)jzx_pool_write(shared, target, nowhere, &version); break;
+    case REMOVE: (void)jzx_pool_remove(shared, target, nowhere, NULL); break;
+    default: (void)jzx_pool_read_next(shared, &ref, nowhere, &version); break;
+    }
+    JZX_EXPECT(!"it goes on");
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_fault_in_a_call_of_a_shared_pool_leaves_it_to_others, "E+pool") {
+    if (UNDER_SANITIZER)
+        skip(); /* they end the process for it */
+    counter_pool *pool = NULL;
+    counter_ref ref = {JZX_NO_REF};
+    struct worker_bee value = {.seen = 7};
+    assert_int_equal(counter_pool_create(4, NULL, &pool), JZX_OK);
+    assert_int_equal(counter_pool_new(pool, &value, &ref), JZX_OK);
+    shared = (jzx_pool *)(void *)pool;
+    target = ref.ref;
+    jzx_loop *loop = open_loop(1);
+    for (uintptr_t call = 0; call < CALLS; call++) {
+        jzx_actor_id id =
+            fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = fault_in_call, .state = (void *)call));
+        fixture_send(loop, id, 1);
+    }
+    run(loop);
+    assert_int_equal(jzx_test_runs(), CALLS);
+    assert_true(counter_pool_get(pool, ref, &value)); /* the lock is free */
+    assert_int_equal(value.seen, 7);
+    fixture_destroy(loop);
+    assert_int_equal(counter_pool_destroy(pool), JZX_OK);
+}

@@ -62,6 +62,7 @@ static struct model_suite suites[] = {
     {"watch", model_watch, &model_watch_count},
     {"waiter", model_waiter, &model_waiter_count},
     {"permits", model_permits, &model_permits_count},
+    {"channel", model_channel, &model_channel_count},
     {"future", model_future, &model_future_count},
     {"room", model_room, &model_room_count},
 };

@@ -32,6 +32,8 @@ extern const struct model_scenario model_room[];
 extern const size_t model_room_count;
 extern const struct model_scenario model_permits[];
 extern const size_t model_permits_count;
+extern const struct model_scenario model_channel[];
+extern const size_t model_channel_count;
 extern const struct model_scenario model_parker[];
 extern const size_t model_parker_count;
 extern const struct model_scenario model_deque[];

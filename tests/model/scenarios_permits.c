@@ -41,7 +41,7 @@ static struct {
 
 static void release(uint32_t count, bool died) {
     const struct jzx__permit_return back = {.count = count, .died = died};
-    MODEL_ASSERT(jzx__permits_release(&s.permits, back, NULL));
+    MODEL_ASSERT(jzx__permits_release(&s.permits, &back, NULL));
 }
 
 /* In the hands of the only one. */

@@ -281,3 +281,46 @@ JZX_TEST(an_operation_that_could_not_start_leaves_nothing) {
     JZX_EXPECT_EQ(fixture_stats(loop).accepted, 1);
     fixture_destroy(loop);
 }
+
+/* ---- a part that has something to take, and something to free ---- */
+
+static unsigned handled, released;
+
+static void note_handle(struct jzx__op *op, struct jzx__worker *me, struct jzx__actor *owner) {
+    JZX_EXPECT(me != NULL);
+    JZX_EXPECT_EQ(jzx__actor_id(owner), scene.id);
+    handled++;
+    jzx__op_result(op)->err = JZX_ERR_LAGGED; /* the owner sees what the part says now */
+}
+
+static void note_release(struct jzx__op *op, struct jzx__worker *me) {
+    (void)me;
+    JZX_EXPECT(!jzx__op_is_cancelled(op) || cancels != 0);
+    released++;
+}
+
+static const struct jzx__op_ops keeps_records = {
+    .cancel = note_cancel, .handle = note_handle, .release = note_release};
+
+JZX_TEST(a_part_hears_of_each_message_that_is_handled_and_of_each_slot_that_goes) {
+    handled = released = 0;
+    scene_open(&scene, &keeps_records, 4);
+    complete(scene.loop, scene.owner.slots[0], JZX_OK, "a", 1);
+    JZX_EXPECT_EQ(handled + released, 0); /* the message is under way */
+    step(&scene);
+    JZX_EXPECT_EQ(scene.owner.results[0].err, JZX_ERR_LAGGED);
+    JZX_EXPECT_EQ(scene.owner.data[0], 'a');
+    JZX_EXPECT_EQ(handled, 1);
+    JZX_EXPECT_EQ(released, 1);
+    complete(scene.loop, scene.owner.slots[1], JZX_OK, NULL, 0);
+    completes_at_cancel = true; /* of the third; the fourth goes on */
+    JZX_EXPECT_EQ(jzx_op_cancel(scene.loop, scene.owner.ids[2]), JZX_OK);
+    completes_at_cancel = false;
+    JZX_EXPECT_EQ(jzx_actor_stop(scene.loop, scene.id, JZX_STOP_KILL), JZX_OK);
+    step(&scene);
+    JZX_EXPECT_EQ(handled, 1); /* two messages were dropped */
+    JZX_EXPECT_EQ(released, 3);
+    complete(scene.loop, scene.owner.slots[3], JZX_OK, NULL, 0);
+    JZX_EXPECT_EQ(released, 4);
+    fixture_destroy(scene.loop);
+}
