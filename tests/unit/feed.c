@@ -8,7 +8,7 @@ JZX_TEST(a_loop_for_which_a_source_has_something_is_alive_and_has_something_to_d
     jzx_config config = JZX_CONFIG(.workers = 2);
     jzx_loop *loop = jzx_loop_create(&config);
     assert_non_null(loop);
-    JZX_EXPECT_EQ(loop->sched.feed_count, JZX__FEED_SCHEDULE + 1);
+    JZX_EXPECT_EQ(loop->sched.feed_count, JZX__FEED_COUNT);
     for (uint32_t i = 0; i < 2 * loop->sched.feed_count; i++) {
         struct jzx__mpsc_node node;
         struct jzx__worker *worker = loop->sched.workers[i % 2];
