@@ -287,6 +287,10 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(sync_fanin)                                                                                  \
     X(sync_message)                                                                                \
     X(sync_broadcast)                                                                              \
+    X(kinds_typed)                                                                                 \
+    X(kinds_default)                                                                               \
+    X(kinds_high)                                                                                  \
+    X(kinds_manual)                                                                                \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

@@ -35,6 +35,9 @@ typedef jzx_behavior_result (*jzx_behavior_fn)(jzx_context *ctx, const jzx_messa
 /* The code of a fiber, see jzx/fiber.h. */
 typedef void (*jzx_fiber_fn)(jzx_context *ctx);
 
+/* A type of actors, see jzx/typed.h. */
+typedef struct jzx_actor_type jzx_actor_type;
+
 typedef enum jzx_exit_reason {
     JZX_EXIT_NORMAL = 0,
     JZX_EXIT_FAIL = 1,     /* the behaviour or its init said so, or jzx_actor_fail */
@@ -140,8 +143,9 @@ typedef enum jzx_wait_kind {
 
 typedef struct jzx_spawn_opts {
     size_t size;              /* sizeof(jzx_spawn_opts): set by JZX_SPAWN_OPTS or ..._init */
-    jzx_behavior_fn behavior; /* this or fiber is required, not both */
-    void *state;              /* the actor's; the runtime never looks at it */
+    jzx_behavior_fn behavior; /* one of this, fiber and type is required */
+    void *state;              /* the actor's; the runtime never looks at it. Of a type: NULL, or
+                               * what its state is to be a copy of */
     const char *name;         /* copied; shown to observers; need not be unique; may be NULL */
     jzx_init_fn init;         /* may be NULL */
     jzx_cleanup_fn cleanup;   /* may be NULL */
@@ -157,8 +161,9 @@ typedef struct jzx_spawn_opts {
     jzx_fiber_fn fiber; /* see jzx/fiber.h, as what follows */
     uint32_t stack_size_bytes; /* of a fiber; 0: JZX_DEFAULT_STACK_SIZE */
     bool migratable : 1;       /* a fiber that may go on on another thread after a wait */
-    bool trap_stop : 1;   /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
-    uint64_t reserved[3]; /* 0: for kinds of actors to come */
+    bool trap_stop : 1; /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
+    const jzx_actor_type *type; /* see jzx/typed.h */
+    uint64_t reserved[2];       /* 0: for kinds of actors to come */
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use

@@ -21,6 +21,7 @@
 #include "jzx/id.h"
 #include "jzx/io.h"
 #include "jzx/loop.h"
+#include "jzx/manual.h"
 #include "jzx/message.h"
 #include "jzx/name.h"
 #include "jzx/observe.h"
@@ -34,6 +35,7 @@
 #include "jzx/sync.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
+#include "jzx/typed.h"
 #include "jzx/version.h"
 
 #endif

@@ -81,6 +81,8 @@ enum jzx__part {
     JZX__PART_OP,      /* struct jzx__actor_ops */
     JZX__PART_IO,      /* struct jzx__actor_io */
     JZX__PART_SYNC,    /* struct jzx__helds */
+    JZX__PART_TYPED,   /* struct jzx__instance */
+    JZX__PART_MANUAL,  /* struct jzx_manual */
     JZX__PART_RECORDS, /* how many give actors records; those that follow are of loops only */
     JZX__PART_POOL = JZX__PART_RECORDS,
     JZX__PART_FUTURE,
@@ -129,6 +131,8 @@ struct jzx__cold {
     _Atomic uint32_t bound;     /* of another kind than behaviours: its mailbox_cap, of which
                              * task.cap may be less (mailbox/B7) */
     _Atomic uint32_t wait_kind; /* jzx_wait_kind: what it waits for in its code */
+    _Atomic uint32_t in_hand;   /* of a manual actor: messages that count and that its poller has.
+                                 * Written by who has its turn; a gauge */
     _Atomic uint64_t wait_object;
     _Atomic uint64_t wait_since_ns;
     _Atomic uint64_t wait_holder; /* who has that, when the wait began or was looked at last */

@@ -23,6 +23,12 @@ static jzx_actor_status status_of(struct jzx__actor *actor) {
     return (jzx_actor_status)actor->task.status;
 }
 
+/* By a thread of the program, and has its turn there for life. */
+static bool is_polled(const struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    return cold != NULL && cold->kind == JZX__KIND_MANUAL;
+}
+
 static jzx_activity activity_of(const struct jzx__actor *actor) {
     switch (actor->task.place) {
     case JZX__IDLE:
@@ -30,7 +36,7 @@ static jzx_activity activity_of(const struct jzx__actor *actor) {
     case JZX__ASIDE: return JZX_ACTIVITY_IDLE;
     case JZX__RUNNING:
         return jzx__actor_is_ending(actor) ? JZX_ACTIVITY_COMPLETE : JZX_ACTIVITY_RUNNING;
-    case JZX__AWAY: return JZX_ACTIVITY_BLOCKED;
+    case JZX__AWAY: return is_polled(actor) ? JZX_ACTIVITY_IDLE : JZX_ACTIVITY_BLOCKED;
     case JZX__ENDING: return JZX_ACTIVITY_COMPLETE;
     default: return JZX_ACTIVITY_READY;
     }
@@ -63,6 +69,8 @@ static void fill_cold(const struct jzx_loop *loop, const struct jzx__actor *acto
     if (cold == NULL)
         return;
     info->memory_bytes += jzx__slab_class_size(JZX__COLD_CLASS);
+    /* relaxed: a picture of the moment */
+    info->depth += jzx__atomic_load_relaxed(&cold->in_hand);
     info->steps = cold->steps;
     info->started_ns = cold->started_ns;
     info->parent = cold->parent;

@@ -38,5 +38,6 @@ extern const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT];
 
 extern const struct jzx__kind_ops jzx__kind_fiber;
 extern const struct jzx__kind_ops jzx__kind_async;
+extern const struct jzx__kind_ops jzx__kind_manual;
 
 #endif

@@ -18,16 +18,21 @@ uint64_t jzx__loop_new_ref(struct jzx_loop *loop, struct jzx__worker *me) {
 }
 
 /* False if another thread drives the loop. Waits for those that look at it. */
-static bool begin_to_drive(struct jzx_loop *loop) {
+static bool begin_to_drive(struct jzx_loop *loop, uint32_t bits) {
     /* relaxed: a first guess for the exchange below */
     uint32_t word = jzx__atomic_load_relaxed(&loop->driven);
     do {
+        while ((word & JZX__BRIEF) != 0) {
+            sched_yield();
+            /* relaxed: as above */
+            word = jzx__atomic_load_relaxed(&loop->driven);
+        }
         if (word & JZX__DRIVEN)
             return false;
         /* acquire: pairs with the release in leave; what the last driver wrote is ours */
-    } while (!jzx__atomic_cas_acq_rel(&loop->driven, &word, word | JZX__DRIVEN));
+    } while (!jzx__atomic_cas_acq_rel(&loop->driven, &word, word | bits));
     /* acquire: pairs with the release in look_end; the look is over before we write */
-    while (jzx__atomic_load_acquire(&loop->driven) != JZX__DRIVEN)
+    while (jzx__atomic_load_acquire(&loop->driven) != bits)
         sched_yield();
     return true;
 }
@@ -48,13 +53,13 @@ void jzx__loop_look_end(struct jzx_loop *loop) {
     jzx__atomic_add_acq_rel(&loop->driven, 0u - JZX__LOOK);
 }
 
-bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
+static bool enter(struct jzx_loop *loop, struct jzx__drive *drive, uint32_t bits) {
     drive->me = jzx__loop_visit(loop, &drive->visit);
     drive->nested = drive->me != NULL;
     if (drive->nested)
         return true;
     jzx__visit_end(&drive->visit);
-    if (!begin_to_drive(loop))
+    if (!begin_to_drive(loop, bits))
         return false;
     drive->me = loop->sched.workers[0];
     drive->seat = &loop->seat;
@@ -63,6 +68,14 @@ bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
     jzx__crew_sit(drive->seat, drive->me, true);
     jzx__seat_enter(drive->seat);
     return true;
+}
+
+bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive) {
+    return enter(loop, drive, JZX__DRIVEN);
+}
+
+bool jzx__loop_enter_briefly(struct jzx_loop *loop, struct jzx__drive *drive) {
+    return enter(loop, drive, JZX__DRIVEN | JZX__BRIEF);
 }
 
 void jzx__loop_leave(struct jzx_loop *loop, const struct jzx__drive *drive) {

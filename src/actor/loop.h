@@ -19,6 +19,7 @@ enum {
     JZX__FEED_OP_MAIL,                     /* operations for which ends of actors wait (op.h) */
     JZX__FEED_SCHEDULE,                    /* a look at the scheduler API, at worker 0 */
     JZX__FEED_PROBES,                      /* the search for a deadlock (fiber/deadlock.h) */
+    JZX__FEED_MANUAL,                      /* turns of manual actors (typed/manual.h) */
     JZX__FEED_COUNT
 };
 
@@ -38,6 +39,7 @@ struct jzx__actor_worker {
  * begins to look. So looks never make run or step fail, and cannot hold them up for ever. */
 #define JZX__DRIVEN 1u
 #define JZX__LOOK 2u
+#define JZX__BRIEF 0x80000000u /* with DRIVEN: soon over, so that another driver waits for it */
 
 struct jzx_loop {
     size_t inline_end; /* shorter payloads travel in a block of the smallest class: JZX_MSG_INLINE
@@ -103,6 +105,10 @@ struct jzx__drive {
 };
 
 bool jzx__loop_enter(struct jzx_loop *loop, struct jzx__drive *drive);
+
+/* The same for a moment: other threads that want to drive the loop wait for the leave, and are not
+ * told that it is busy. */
+bool jzx__loop_enter_briefly(struct jzx_loop *loop, struct jzx__drive *drive);
 
 /* While no worker has a thread: takes in, for every worker, what others have made ready. */
 void jzx__loop_take_in_all(struct jzx_loop *loop, struct jzx__seat *seat);

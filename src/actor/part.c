@@ -19,7 +19,8 @@ struct jzx__cold *jzx__cold_create(struct jzx_loop *loop, struct jzx__worker *me
         jzx__atomic_store_relaxed(&cold->part_bits, 0u);
         jzx__atomic_store_relaxed(&cold->bound, 0u);
         jzx__atomic_store_relaxed(&cold->wait_kind, (uint32_t)JZX_WAIT_NONE);
-        /* relaxed: as above */
+        /* relaxed: as above, both */
+        jzx__atomic_store_relaxed(&cold->in_hand, 0u);
         jzx__atomic_store_relaxed(&cold->open_ref, (uint64_t)0);
         jzx__name_write(cold, "");
         cold->stash_cap = JZX_DEFAULT_STASH_CAP;

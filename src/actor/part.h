@@ -21,6 +21,8 @@
 
 #include "jzx/config.h"
 
+struct jzx_source;
+
 /* How an actor ends that waits for its parts (A3). A part that can be waited for has room for it,
  * in a record of its own making, as this is larger than JZX__PART_CLASS. */
 struct jzx__ending_kept {
@@ -42,6 +44,12 @@ struct jzx__part_ops {
     void (*close)(struct jzx_loop *loop);
     /* A new record, which is zeroed. */
     void (*init)(void *record);
+    /* An actor is to be made whose options name this part (a type): fills in what they leave to it,
+     * and makes its record, which release frees. source may be NULL. */
+    jzx_err (*outfit)(struct jzx_loop *loop, jzx_spawn_opts *opts, const struct jzx_source *source,
+                      void **record);
+    /* Nothing can fail any more, and the actor with that record cannot be sent to yet. */
+    void (*settle)(void *record, jzx_actor_id id);
     /* The actor can still be sent to: nothing new of the part is to reach it. */
     void (*cancel)(struct jzx__worker *me, struct jzx__actor *actor);
     /* Before its mail is buried. */
@@ -91,6 +99,8 @@ extern const struct jzx__part_ops jzx__part_blocking;
 extern const struct jzx__part_ops jzx__part_io;
 extern const struct jzx__part_ops jzx__part_sync;
 extern const struct jzx__part_ops jzx__part_schedule;
+extern const struct jzx__part_ops jzx__part_typed;
+extern const struct jzx__part_ops jzx__part_manual;
 
 /* Opens all parts of loop->part_ops, or none: false without memory. */
 bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config);

@@ -23,7 +23,7 @@ _Static_assert(sizeof(jzx_spawn_opts) == 104, "beyond 111 bytes gcc 12 clears it
 /* Not 0 if something is asked for that this version does not know. */
 static inline uint64_t reserved_of(const jzx_spawn_opts *opts) {
     const uint64_t *reserved = opts->reserved;
-    return reserved[0] | reserved[1] | reserved[2];
+    return reserved[0] | reserved[1];
 }
 
 bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes) {
@@ -31,10 +31,10 @@ bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes) {
            (fiber != NULL && size_bytes >= JZX_STACK_SIZE_MIN && size_bytes <= JZX_STACK_SIZE_MAX);
 }
 
-/* A behaviour, or a fiber with what belongs to one. */
+/* A behaviour, a type, or a fiber with what belongs to one. */
 static bool kind_is_valid(const jzx_spawn_opts *opts) {
-    return (opts->behavior == NULL) != (opts->fiber == NULL) &&
-           jzx__stack_size_is_valid(opts->fiber, opts->stack_size_bytes) &&
+    int kinds = (opts->behavior != NULL) + (opts->fiber != NULL) + (opts->type != NULL);
+    return kinds == 1 && jzx__stack_size_is_valid(opts->fiber, opts->stack_size_bytes) &&
            (opts->fiber != NULL || !opts->migratable);
 }
 
@@ -50,7 +50,7 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
            opts->stash_cap != 0 || opts->account || opts->on_full == JZX_FULL_DROP_OLDEST ||
-           opts->fiber != NULL || opts->trap_stop;
+           opts->fiber != NULL || opts->type != NULL || opts->trap_stop;
 }
 
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
@@ -285,10 +285,17 @@ static bool make_cold(struct jzx_loop *loop, struct jzx__worker *me, const jzx_s
     return false;
 }
 
-/* bonds may be NULL. */
+/* Of an actor that has a type: the part of types knows it from here on. */
+static void settle_type(const struct jzx_loop *loop, struct jzx__cold *cold, void *record,
+                        jzx_actor_id id) {
+    jzx__cold_set_part(cold, JZX__PART_TYPED, record);
+    loop->part_ops[JZX__PART_TYPED]->settle(record, id);
+}
+
+/* bonds may be NULL; outfit is that of a type, or NULL. */
 static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
                             const jzx_spawn_opts *opts, const struct jzx__bonds *bonds,
-                            jzx_actor_id *id) {
+                            void *outfit, jzx_actor_id *id) {
     struct jzx__cold *cold;
     if (!make_cold(loop, me, opts, bonds, &cold))
         return JZX_ERR_NO_MEMORY;
@@ -301,12 +308,30 @@ static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
     }
     if (bonds != NULL)
         fill_bonds(cold, bonds, jzx__actor_id(slot));
+    if (outfit != NULL)
+        settle_type(loop, cold, outfit, jzx__actor_id(slot));
     jzx_actor_id made = is_local(loop, me, opts)
                             ? open_local(loop, me, slot, opts, cold, bonds)
                             : open_elsewhere(loop, me, slot, opts, cold, bonds);
     if (id != NULL)
         *id = made;
     return JZX_OK;
+}
+
+/* The part of types fills in what the type stands for, and makes the state. */
+static jzx_err spawn_typed(struct jzx_loop *loop, struct jzx__worker *me,
+                           const jzx_spawn_opts *opts, const struct jzx__bonds *bonds,
+                           jzx_actor_id *id) {
+    const struct jzx__part_ops *ops = loop->part_ops[JZX__PART_TYPED];
+    jzx_spawn_opts full = *opts;
+    void *record;
+    jzx_err err = ops->outfit(loop, &full, bonds == NULL ? NULL : bonds->source, &record);
+    if (err != JZX_OK)
+        return err;
+    err = spawn_inside(loop, me, &full, bonds, record, id);
+    if (err != JZX_OK)
+        ops->release(loop, me, record);
+    return err;
 }
 
 jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
@@ -321,7 +346,9 @@ jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jz
         return JZX_ERR_INVALID_ARG;
     if (jzx__sched_stop_state(&loop->sched) != JZX__OPEN)
         return JZX_ERR_LOOP_CLOSED;
-    return spawn_inside(loop, me, opts, bonds, id);
+    if (opts->type != NULL)
+        return spawn_typed(loop, me, opts, bonds, id);
+    return spawn_inside(loop, me, opts, bonds, NULL, id);
 }
 
 /* Every spawn that is not the common case: other threads, names, hooks, observers, errors. */
@@ -358,7 +385,7 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
                        opts->stash_cap | (tail_of(opts) & tail_of(&extra)) |
                        (uintptr_t)opts->fiber | opts->stack_size_bytes | opts->migratable |
-                       opts->trap_stop | reserved_of(opts);
+                       opts->trap_stop | (uintptr_t)opts->type | reserved_of(opts);
     return extras == 0 && opts->behavior != NULL && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 

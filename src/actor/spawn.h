@@ -31,6 +31,7 @@ struct jzx__bonds {
     bool is_super;
     uint64_t stop_grace_ns; /* of one that traps stops; 0: the default */
     uint8_t kind;           /* enum jzx__kind, of one that the options cannot name; else 0 */
+    const struct jzx_source *source; /* of an actor with a type: what it is bound to, or NULL */
 
     /* Both are the actor's then: what a supervisor is told when somebody wants it to end, and what
      * goes to the supervisor, whose id is its payload, when the actor's init is through. */

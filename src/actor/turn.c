@@ -443,6 +443,29 @@ enum jzx__pass_result jzx__actor_run_ready(struct jzx__worker *me, uint32_t turn
     return end_by_exit(me, seat->turn); /* a kind may have brought another */
 }
 
+void jzx__actor_run_alone(struct jzx__worker *me, struct jzx__task *task) {
+    JZX_ASSERT_OWNER(me);
+    struct jzx__seat *seat = jzx__seat_of_thread;
+    struct jzx__turn *turn = (void *)seat->turn_room;
+    JZX_ASSERT(task->care & JZX__CARE_KIND);
+    memset(turn, 0, offsetof(struct jzx__turn, exit_text));
+    turn->ctx = (jzx_context){task->arg, jzx__actor_id(jzx__actor_of(task)), jzx__loop_of(me)};
+    turn->actor = jzx__actor_of(task);
+    turn->seat = seat;
+    seat->turn = turn;
+    jzx__worker_unqueue(me, task);
+    task->place = JZX__RUNNING;
+    /* release: pairs with the acquire of dumps and the watchdog, which look at the task's words */
+    jzx__atomic_store_release(&seat->task, task);
+    jzx__worker_flush(me);
+    me->turns_planned = 1;
+    me->turns_left = 0;
+    me->budget = me->full_budget;
+    while (attend(me, turn, false) == JZX__FATE_AGAIN)
+        continue;
+    (void)jzx__worker_pass_over(me);
+}
+
 /* ---- jzx_exit ---- */
 
 /* What a user may end an actor with. */
@@ -489,7 +512,7 @@ void jzx_check_failed(jzx_context *ctx, const char *condition, const char *file,
 
 /* ---- a turn that went on without the worker ---- */
 
-static void take_back_changes(struct jzx__worker *me, struct jzx__turn *turn) {
+void jzx__turn_take_changes(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__task *task = &turn->actor->task;
     if (turn->become_to != NULL)
         task->entry = (void (*)(void))turn->become_to;
@@ -511,7 +534,7 @@ void jzx__actor_take_back(struct jzx__worker *me, struct jzx__seat *seat) {
     struct jzx__actor *actor = turn->actor;
     JZX_ASSERT(actor->task.place == JZX__AWAY);
     actor->task.place = JZX__RUNNING;
-    take_back_changes(me, turn);
+    jzx__turn_take_changes(me, turn);
     if (turn->exits) {
         jzx__turn_end_as_it_says(me, turn);
         return;

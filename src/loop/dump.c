@@ -7,6 +7,7 @@
 #include "sched/crew.h"
 #include "super/super.h"
 #include "super/tree.h"
+#include "typed/registry.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -224,6 +225,7 @@ jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
         print_worker(&dump, loop, i);
     print_lost_turns(&dump, (jzx_loop *)(uintptr_t)loop);             /* takes a lock */
     jzx__supers_print((struct jzx_loop *)(uintptr_t)loop, line, ctx); /* takes its lock */
+    jzx__types_print((struct jzx_loop *)(uintptr_t)loop, line, ctx);  /* likewise */
     print_actors(&dump, loop);
     return JZX_OK;
 }

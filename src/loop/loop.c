@@ -5,6 +5,7 @@
  *     While nobody drives it, any number of threads may look at what it has.
  * L2  once stop is set it stays set: every actor ends, and nothing is accepted any more.
  * L3  at destroy the books balance: accepted = handled + dead. */
+#include "loop/loop.h"
 #include "actor/contain.h"
 #include "actor/control.h"
 #include "actor/exit.h"
@@ -26,6 +27,7 @@
 #include "schedule/owner.h"
 #include "super/super.h"
 #include "timer/timer.h"
+#include "typed/manual.h"
 
 #include <string.h>
 
@@ -120,7 +122,8 @@ static const struct jzx__task_ops actor_ops = {
               [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail,
               [JZX__FEED_OP_MAIL] = &jzx__op_mail,
               [JZX__FEED_SCHEDULE] = &jzx__schedule_pokes,
-              [JZX__FEED_PROBES] = &jzx__deadlock_probes},
+              [JZX__FEED_PROBES] = &jzx__deadlock_probes,
+              [JZX__FEED_MANUAL] = &jzx__manual_feed},
 };
 
 static void wake_all(struct jzx__clock_user *user) {
@@ -300,10 +303,11 @@ bool jzx_loop_alive(const jzx_loop *loop) {
 /* Loops that are being driven on this thread, each inside a handler of another. */
 static _Thread_local uint32_t driven_here;
 
-static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
+static jzx_err begin_as(jzx_loop *loop, struct jzx__drive *drive,
+                        bool (*enter)(struct jzx_loop *loop, struct jzx__drive *drive)) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
-    if (!jzx__loop_enter(loop, drive))
+    if (!enter(loop, drive))
         return JZX_ERR_BUSY;
     jzx_err err = drive->nested                    ? JZX_ERR_BUSY
                   : driven_here == JZX_NESTING_MAX ? JZX_ERR_FULL
@@ -319,6 +323,10 @@ static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
     jzx__timers_take_mail(drive->me, UINT32_MAX);
     announce_loop(loop);
     return JZX_OK;
+}
+
+static jzx_err begin(jzx_loop *loop, struct jzx__drive *drive) {
+    return begin_as(loop, drive, jzx__loop_enter);
 }
 
 static void finish(struct jzx_loop *loop, struct jzx__drive *drive) {
@@ -392,6 +400,33 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     }
     finish(loop, &drive);
     return was_escalated(loop) ? JZX_ERR_ESCALATED : JZX_OK;
+}
+
+/* The worker is this thread's. */
+static void run_task_of(struct jzx__worker *me, struct jzx__task *task) {
+    jzx__worker_drain_inject(me, UINT32_MAX);
+    jzx__timers_take_mail(me, UINT32_MAX);
+    if (jzx__worker_is_due(me))
+        jzx__timers_run(me);
+    jzx__manual_take(me, UINT32_MAX);
+    if (jzx__worker_owns(me, task) && task->place > JZX__OFFERED)
+        jzx__actor_run_alone(me, task);
+}
+
+jzx_err jzx__loop_run_alone(jzx_loop *loop, struct jzx__worker *worker, struct jzx__task *task) {
+    struct jzx__drive drive;
+    jzx_err err = begin_as(loop, &drive, jzx__loop_enter_briefly);
+    if (err != JZX_OK)
+        return err;
+    if (!jzx__sched_is_stopped(&loop->sched)) {
+        jzx__crew_rise(drive.seat, drive.me);
+        jzx__crew_sit(drive.seat, worker, true);
+        run_task_of(worker, task);
+        jzx__crew_rise(drive.seat, worker);
+        jzx__crew_sit(drive.seat, drive.me, true);
+    }
+    finish(loop, &drive);
+    return JZX_OK;
 }
 
 /* ---- for the host ---- */

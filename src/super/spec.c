@@ -45,6 +45,18 @@ static const char *wrong_backoff(const jzx_backoff *backoff) {
 
 static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth);
 
+/* One of four. */
+static const char *wrong_kind_of(const jzx_child_spec *child) {
+    int kinds = (child->behavior != NULL) + (child->fiber != NULL) + (child->supervisor != NULL) +
+                (child->type != NULL);
+    if (kinds == 1)
+        return NULL;
+    return kinds == 0                  ? "behavior"
+           : child->supervisor != NULL ? "supervisor"
+           : child->fiber != NULL      ? "fiber"
+                                       : "type";
+}
+
 const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
     if (!is_name(child->name) || (child->name != NULL && child->name[0] == '\0'))
         return "name";
@@ -52,9 +64,9 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         (child->registered != NULL &&
          (child->registered[0] == '\0' || child->registered[0] == '@'))) /* see jzx/name.h */
         return "registered";
-    int kinds = (child->behavior != NULL) + (child->fiber != NULL) + (child->supervisor != NULL);
-    if (kinds != 1)
-        return kinds == 0 ? "behavior" : child->supervisor != NULL ? "supervisor" : "fiber";
+    const char *wrong_kind = wrong_kind_of(child);
+    if (wrong_kind != NULL)
+        return wrong_kind;
     if (!jzx__stack_size_is_valid(child->fiber, child->stack_size_bytes))
         return "stack_size_bytes";
     if (child->migratable && child->fiber == NULL)

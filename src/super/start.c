@@ -10,6 +10,8 @@
 #include "super/control.h"
 #include "super/supervise.h"
 
+#include "jzx/typed.h"
+
 #include <string.h>
 
 /* ---- children ---- */
@@ -49,10 +51,16 @@ static struct jzx__message *create_note(struct jzx_loop *loop, struct jzx__worke
     return note;
 }
 
+/* True if its first turn may take long, or fail. */
+static bool has_init(const jzx_child_spec *spec) {
+    return spec->init != NULL || spec->supervisor != NULL ||
+           (spec->type != NULL && spec->type->init != NULL);
+}
+
 /* What tells the supervisor that the child's init is through. */
 static bool create_started_note(struct jzx__super_turn *turn, struct jzx__child *child,
                                 struct jzx__bonds *bonds) {
-    if (child->spec->init == NULL && child->spec->supervisor == NULL)
+    if (!has_init(child->spec))
         return true;
     struct jzx__message *note = create_note(turn->super->loop, turn->own.me, JZX__TAG_CHILD_STARTED,
                                             sizeof(jzx_actor_id) + sizeof child);
@@ -117,6 +125,7 @@ static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *s
     const jzx_spawn_opts opts = {.size = sizeof opts,
                                  .behavior = spec->behavior,
                                  .fiber = spec->fiber,
+                                 .type = spec->type,
                                  .stack_size_bytes = spec->stack_size_bytes,
                                  .migratable = spec->migratable,
                                  .trap_stop = spec->trap_stop,
@@ -172,10 +181,10 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
         (void)jzx__actor_request(turn->super->loop, turn->own.me, id, JZX__WANT_KILL);
     }
     child->mail = NULL;
-    bool has_init = bonds.started_note != NULL;
-    child->ran_from_ns = has_init ? 0 : jzx_loop_now(turn->super->loop) + 1;
-    child->has_run = child->has_run || (!has_init && naming.err == JZX_OK);
-    jzx__child_set(child, has_init ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
+    bool starts = bonds.started_note != NULL;
+    child->ran_from_ns = starts ? 0 : jzx_loop_now(turn->super->loop) + 1;
+    child->has_run = child->has_run || (!starts && naming.err == JZX_OK);
+    jzx__child_set(child, starts ? JZX_CHILD_STARTING : JZX_CHILD_RUNNING, id);
     return JZX_OK;
 }
 

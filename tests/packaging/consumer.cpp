@@ -52,12 +52,41 @@ bool shared_pools_work() {
     return score_pool_destroy(pool) == JZX_OK && held;
 }
 
+#define COUNTER(T, STATE, ON, ASK)                                                                 \
+    STATE(T, long, value, 40)                                                                      \
+    ON(T, inc, long, by)                                                                           \
+    ASK(T, get, long)
+JZX_ACTOR_TYPE(counter, COUNTER);
+
+jzx_behavior_result counter_on_inc(jzx_context *, counter *self, const counter_inc *msg) {
+    self->value += msg->by;
+    return JZX_BEHAVIOR_OK;
+}
+
+jzx_behavior_result counter_on_get(jzx_context *, counter *self, const counter_get *,
+                                   long *answer) {
+    *answer = self->value;
+    return JZX_BEHAVIOR_STOP;
+}
+
+bool typed_actors_work(jzx_loop *loop) {
+    jzx_manual *manual = nullptr;
+    if (counter_manual(loop, &manual) != JZX_OK ||
+        counter_post_inc(loop, jzx_manual_id(manual), 2) != JZX_OK ||
+        jzx_manual_drain(manual, nullptr) != JZX_OK)
+        return false;
+    bool held = static_cast<counter *>(jzx_manual_state(manual))->value == 42;
+    jzx_manual_destroy(manual);
+    return held;
+}
+
 } // namespace
 
 int main() {
     jzx_loop *loop = jzx_loop_create(nullptr);
 
-    if (loop == nullptr || jzx_loop_run(loop) != 0 || !pools_work() || !shared_pools_work())
+    if (loop == nullptr || !typed_actors_work(loop) || jzx_loop_run(loop) != 0 || !pools_work() ||
+        !shared_pools_work())
         return 1;
     jzx_loop_destroy(loop);
     std::cout << "consumer of jzx " << jzx_version() << "\n";
