@@ -364,12 +364,8 @@ JZX_API jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count
 JZX_API jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size,
                                 uint64_t deadline_ns, size_t *index);
 
-JZX_END_C
-
-/* A program need not use all functions of a family. */
-#define JZX_SYNC_FN static inline __attribute__((unused))
-
-JZX_SYNC_FN jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value) {
+/* The cases of jzx_select. */
+JZX_API inline jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value) {
     jzx_case it;
     it.kind = kind;
     it.object = object;
@@ -377,9 +373,14 @@ JZX_SYNC_FN jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value
     return it;
 }
 
-JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
+JZX_API inline jzx_case jzx_gate_case(jzx_gate *gate) {
     return jzx_make_case(JZX_CASE_GATE, gate, NULL);
 }
+
+JZX_END_C
+
+/* A program need not use all functions of a family. */
+#define JZX_SYNC_FN static inline __attribute__((unused))
 
 /* What channels and oneshots of a type have in common. */
 #define JZX_CHANNEL_FAMILY(name, type, kind)                                                       \

@@ -153,3 +153,7 @@ jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size, u
     jzx__party_end(&party);
     return err;
 }
+
+/* For other languages: the inline functions of the header as symbols. */
+extern inline jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value);
+extern inline jzx_case jzx_gate_case(jzx_gate *gate);
