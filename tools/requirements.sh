@@ -52,9 +52,9 @@ files() { [ ! -d "$1" ] || find "$1" -name "$2" | sort; }
 marked_tests() {
     macro_calls JZX_TEST $(for suite in unit api stress sim fuzz; do
         files "tests/$suite" '*.c'
-    done) | awk -F '\t' '{
+    done; files tests/cpp '*.cpp') | awk -F '\t' '{
         parts = split($1, path, "/")
-        sub(/\.c$/, "", path[parts])
+        sub(/\.c(pp)?$/, "", path[parts])
         name = ids = $2
         sub(/,.*/, "", name)
         sub(/^[^,]*,?/, "", ids)

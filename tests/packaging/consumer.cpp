@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The same from C++17; and the families of the pools, whose code is compiled here. */
-#include <jzx/jzx.h>
+#include <jzx/jzx.hpp>
 
 #include <iostream>
 
@@ -52,14 +52,21 @@ bool shared_pools_work() {
     return score_pool_destroy(pool) == JZX_OK && held;
 }
 
+bool actors_work() {
+    jzx::loop loop;
+    int seen = 0;
+    auto id = loop.spawn([&](jzx::context &ctx, const jzx::message &msg) {
+        seen = msg.as<int>();
+        ctx.exit();
+    });
+    return loop.send(id, 42, 1) == JZX_OK && loop.run() == JZX_OK && seen == 42;
+}
+
 } // namespace
 
 int main() {
-    jzx_loop *loop = jzx_loop_create(nullptr);
-
-    if (loop == nullptr || jzx_loop_run(loop) != 0 || !pools_work() || !shared_pools_work())
+    if (!actors_work() || !pools_work() || !shared_pools_work())
         return 1;
-    jzx_loop_destroy(loop);
     std::cout << "consumer of jzx " << jzx_version() << "\n";
     return 0;
 }
