@@ -21,8 +21,9 @@
  * have something to destroy. Exceptions do not pass through the callbacks of the C interface.
  *
  * Fibers: the stack of a fiber that is killed, or ends at a receive because the loop stops, is
- * dropped without destructors. What must be freed belongs to the callable itself, which is destroyed
- * however the actor ends. A fiber may wait inside a catch block if it waits by this header's calls.
+ * dropped without destructors. What must be freed belongs to the callable itself, which is
+ * destroyed however the actor ends. A fiber may wait inside a catch block if it waits by this
+ * header's calls.
  *
  * Threads: as the C headers say. Contexts, fibers and messages are valid during a call only.
  * Needs exceptions; RTTI is not needed. */
@@ -270,8 +271,8 @@ class place {
     }
 
     /* An actor of a callable: behaviours take (jzx::context &, const jzx::message &) and return
-     * nothing or a jzx_behavior_result, fibers take (jzx::fiber &). The callable is the actor's, and
-     * destroyed with it. behavior, fiber, state and cleanup of the options are set here; an init of
+     * nothing or a jzx_behavior_result, fibers take (jzx::fiber &). The callable is the actor's,
+     * and destroyed with it. behavior, fiber, state and cleanup of the options are set here; an init of
      * the options must not touch the state. */
     template <class F>
     actor_id spawn(F callable, const jzx_spawn_opts &options = spawn_options()) const;
@@ -496,8 +497,8 @@ template <class F> actor_id place::spawn(F callable, const jzx_spawn_opts &optio
     return id;
 }
 
-/* A child of a supervisor. spec may be changed before it is used: mode, backoff, times, mailbox; its
- * name must live until then. */
+/* A child of a supervisor. spec may be changed before it is used: mode, backoff, times, mailbox;
+ * its name must live until then. */
 class child {
   public:
     /* factory() gives a callable, as place::spawn takes it, for each incarnation. */
