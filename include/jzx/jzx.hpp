@@ -272,8 +272,8 @@ class place {
 
     /* An actor of a callable: behaviours take (jzx::context &, const jzx::message &) and return
      * nothing or a jzx_behavior_result, fibers take (jzx::fiber &). The callable is the actor's,
-     * and destroyed with it. behavior, fiber, state and cleanup of the options are set here; an init of
-     * the options must not touch the state. */
+     * and destroyed with it. behavior, fiber, state and cleanup of the options are set here; an
+     * init of the options must not touch the state. */
     template <class F>
     actor_id spawn(F callable, const jzx_spawn_opts &options = spawn_options()) const;
 
