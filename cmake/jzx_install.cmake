@@ -6,7 +6,8 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/jzx)
-install(DIRECTORY include/jzx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/jzx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS jzx EXPORT jzxTargets)
 install(EXPORT jzxTargets NAMESPACE jzx:: DESTINATION ${package_dir})
 install(PROGRAMS jzx DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -5,8 +5,9 @@
 # Warnings are for those who work on this project, not for those who only build it in theirs.
 set(jzx_warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
-    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wredundant-decls
-    -Wnested-externs -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef -Wvla
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+    $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition> $<$<COMPILE_LANGUAGE:C>:-Wnested-externs>
+    -Wredundant-decls -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef -Wvla
     -Wformat=2 -Wimplicit-fallthrough)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND jzx_warnings -Wlogical-op -Wduplicated-cond)

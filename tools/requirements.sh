@@ -52,9 +52,9 @@ files() { [ ! -d "$1" ] || find "$1" -name "$2" | sort; }
 marked_tests() {
     macro_calls JZX_TEST $(for suite in unit api stress sim fuzz; do
         files "tests/$suite" '*.c'
-    done) | awk -F '\t' '{
+    done; files tests/cpp '*.cpp') | awk -F '\t' '{
         parts = split($1, path, "/")
-        sub(/\.c$/, "", path[parts])
+        sub(/\.c(pp)?$/, "", path[parts])
         name = ids = $2
         sub(/,.*/, "", name)
         sub(/^[^,]*,?/, "", ids)
@@ -64,7 +64,8 @@ marked_tests() {
 
 # other_tests: the further tests of ctest that a part may name.
 other_tests() {
-    for list in tests/CMakeLists.txt tests/freestanding/CMakeLists.txt; do
+    for list in tests/CMakeLists.txt tests/freestanding/CMakeLists.txt \
+        tests/bindings/CMakeLists.txt; do
         [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
     done
     files tests/house '*.sh' | sed 's|.*/|house.|; s|\.sh$||'

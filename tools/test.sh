@@ -254,6 +254,12 @@ run_models() {
     check models "Promela models, large" sh "$root/models/run.sh" all
 }
 
+# True if the pattern takes one of the tests of the Zig binding.
+runs_zig() {
+    [ -z "$pattern" ] || sed -n 's/^add_test(NAME \(binding[^ ]*\) .*/\1/p' \
+        "$root/tests/bindings/CMakeLists.txt" | grep -Eq -e "$pattern"
+}
+
 # --- the command ----------------------------------------------------------------------------------
 
 cmd_test() {
@@ -273,6 +279,7 @@ cmd_test() {
     done
     need cc make cmake cmocka
     want g++ pkg-config clang-format spin
+    ! runs_zig || want zig
     [ $scope != all ] || export JZX_STRESS=long
 
     # An id counts as shown by what passed in the dev build; that the other legs passed, too, is in

@@ -204,6 +204,12 @@ typedef struct jzx_actor_info {
 
 JZX_BEGIN_C
 
+/* JZX_PLACE_WORKER for other languages; an index out of range gives a place that jzx_spawn
+ * refuses. */
+JZX_API inline uint16_t jzx_place_worker(uint32_t index) {
+    return JZX_PLACE_WORKER(index);
+}
+
 /* As JZX_SPAWN_OPTS(); size is sizeof *opts. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size);
 

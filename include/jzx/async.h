@@ -184,10 +184,8 @@ JZX_API jzx_poll jzx_async_done(jzx_async *async, jzx_err err, const char *text)
 JZX_API void jzx_async_again(jzx_context *ctx);
 JZX_API JZX_NO_RETURN void jzx_async_astray(jzx_context *ctx, const jzx_async *async);
 
-JZX_END_C
-
 /* One poll of what it awaits: a NULL could not be started, for want of memory. */
-static inline jzx_poll jzx_async_poll(jzx_async *async, jzx_context *ctx, void *out) {
+JZX_API inline jzx_poll jzx_async_poll(jzx_async *async, jzx_context *ctx, void *out) {
     jzx_poll poll = JZX_READY;
     async->base.err = JZX_ERR_NO_MEMORY;
     async->base.text = NULL;
@@ -198,6 +196,8 @@ static inline jzx_poll jzx_async_poll(jzx_async *async, jzx_context *ctx, void *
     }
     return poll;
 }
+
+JZX_END_C
 
 #if defined __GNUC__ && !defined __clang__ && !defined __cplusplus
 #define JZX_ASYNC_HELP_BEGIN                                                                       \

@@ -73,7 +73,7 @@ typedef struct jzx_settled {
 
 /* The record of an input, in a copy of the result's value, which is aligned for a jzx_settled. The
  * value is at its end: (void *)(record + 1). */
-static inline jzx_settled *jzx_settled_at(void *records, size_t value_size, size_t index) {
+JZX_API inline jzx_settled *jzx_settled_at(void *records, size_t value_size, size_t index) {
     return (jzx_settled *)(void *)((char *)records + index * JZX_SETTLED_SIZE(value_size));
 }
 

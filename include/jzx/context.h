@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+typedef struct jzx_context jzx_context;
+
 typedef enum jzx_context_kind {
     JZX_CONTEXT_NONE = 0,  /* on a thread of another kind, the one that reports stalls among them */
     JZX_CONTEXT_FIBER = 1, /* in a fiber's own code: it may wait, see jzx/fiber.h */
@@ -23,6 +25,12 @@ JZX_API jzx_context_kind jzx_current_kind(void);
 
 /* The actor whose turn it is, or JZX_NOBODY. */
 JZX_API jzx_actor_id jzx_current_actor(void);
+
+/* The context of the actor whose own code runs on this thread, which jzx_exit would leave: its
+ * behaviour, its init, its cleanup or its fiber. NULL on every other thread, and in observers,
+ * destructors and other callbacks of the runtime. Valid for as long as that code runs. For the
+ * panic handlers of language bindings: see docs/bindings.md. */
+JZX_API jzx_context *jzx_current_context(void);
 
 /* The worker that this thread drives, or JZX_NONE (of jzx/config.h): a thread of another kind, or
  * one whose worker went on without it because it did not return for too long; test for it before

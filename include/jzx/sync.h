@@ -417,12 +417,8 @@ JZX_API jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case
 JZX_API jzx_err jzx_select_to(jzx_context *ctx, const jzx_case *cases, size_t count,
                               size_t case_size, uint32_t tag, jzx_op *op);
 
-JZX_END_C
-
-/* A program need not use all functions of a family. */
-#define JZX_SYNC_FN static inline __attribute__((unused))
-
-JZX_SYNC_FN jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value) {
+/* The cases of jzx_select. */
+JZX_API inline jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value) {
     jzx_case it;
     it.kind = kind;
     it.object = object;
@@ -430,13 +426,18 @@ JZX_SYNC_FN jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value
     return it;
 }
 
-JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
+JZX_API inline jzx_case jzx_gate_case(jzx_gate *gate) {
     return jzx_make_case(JZX_CASE_GATE, gate, NULL);
 }
 
-JZX_SYNC_FN jzx_case jzx_future_case(jzx_future *future, void *value) {
+JZX_API inline jzx_case jzx_future_case(jzx_future *future, void *value) {
     return jzx_make_case(JZX_CASE_FUTURE, future, value);
 }
+
+JZX_END_C
+
+/* A program need not use all functions of a family. */
+#define JZX_SYNC_FN static inline __attribute__((unused))
 
 /* What channels and oneshots of a type have in common. */
 #define JZX_CHANNEL_FAMILY(name, type, kind)                                                       \

@@ -7,6 +7,8 @@
 #include "actor/turn.h"
 #include "base/log.h"
 
+#include "jzx/context.h"
+
 #include <stdio.h>
 
 /* The turn or cleanup on this thread, or NULL. */
@@ -15,6 +17,11 @@ static struct jzx__turn *running_turn(void) {
     if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
         return NULL;
     return seat->cleanup != NULL ? seat->cleanup : seat->turn;
+}
+
+jzx_context *jzx_current_context(void) {
+    struct jzx__turn *turn = running_turn();
+    return turn != NULL && jzx__turn_can_exit(turn) ? &turn->ctx : NULL;
 }
 
 static void log_call(struct jzx_loop *loop, const char *text) {

@@ -174,3 +174,6 @@ void jzx_async_astray(jzx_context *ctx, const jzx_async *async) {
              async->type->name);
     jzx__wrong_use(text);
 }
+
+/* For other languages: the inline function of the header as a symbol. */
+extern inline jzx_poll jzx_async_poll(jzx_async *async, jzx_context *ctx, void *out);

@@ -324,3 +324,6 @@ jzx_err jzx_future_all_settled(jzx_loop *loop, jzx_future *const *inputs, size_t
                                uint32_t flags, jzx_future **result) {
     return combine(loop, JZX__COMBINE_SETTLED, inputs, count, flags, result);
 }
+
+/* For other languages: the inline function of the header as a symbol. */
+extern inline jzx_settled *jzx_settled_at(void *records, size_t value_size, size_t index);

@@ -267,3 +267,8 @@ jzx_err jzx_select_to(jzx_context *ctx, const jzx_case *cases, size_t count, siz
     jzx__to_start(&call, it->selection.links, it->selection.count, op);
     return JZX_OK;
 }
+
+/* For other languages: the inline functions of the header as symbols. */
+extern inline jzx_case jzx_make_case(jzx_case_kind kind, void *object, void *value);
+extern inline jzx_case jzx_gate_case(jzx_gate *gate);
+extern inline jzx_case jzx_future_case(jzx_future *future, void *value);

@@ -11,7 +11,7 @@ cd "$1"
 # c_files FOLDER...: the C and C++ files below those of the folders that exist.
 c_files() {
     for folder in "$@"; do
-        [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cpp'
+        [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp'
     done | sort
 }
 
@@ -22,7 +22,8 @@ function_heads() {
 
 # text_files: everything else that is written by hand in the languages of this project.
 text_files() {
-    find . -name build -prune -o -name .git -prune -o -type f \( -name CMakeLists.txt \
+    find . -name build -prune -o -name .git -prune -o -name '*zig-*' -prune \
+        -o -type f \( -name CMakeLists.txt -o -name '*.zig' -o -name '*.zon' \
         -o -name '*.cmake' -o -name '*.cmake.in' -o -name '*.sh' -o -name '*.awk' -o -name '*.map' \
         -o -name .clang-format -o -path ./jzx -o -path ./.ci/run -o -path ./tools/layers.txt \) \
         -print | sed 's|^\./||' | sort

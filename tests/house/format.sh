@@ -10,8 +10,9 @@ for tool in clang-format-14 clang-format none; do
 done
 [ $tool != none ] || { echo "skipped: clang-format 14 is not here"; exit 77; }
 
-# shellcheck disable=SC2046 # our file names have no spaces
-output=$($tool --dry-run -Werror $(c_files include src tests bench examples tools) 2>&1) || {
+files=$(c_files include src tests bench examples tools bindings)
+# shellcheck disable=SC2086 # our file names have no spaces
+output=$($tool --dry-run -Werror $files 2>&1) || {
     files=$(printf '%s\n' "$output" |
         sed -n "s/^\([^ :]*\):[0-9]*:[0-9]*: error: .*/\1: run $tool -i on it/p" | sort -u)
     verdict "${files:-$output}"

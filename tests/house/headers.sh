@@ -9,7 +9,8 @@
 # compile_alone COMPILER LANGUAGE STANDARD
 compile_alone() {
     command -v "$1" >/dev/null 2>&1 || return 0
-    for header in include/jzx/*.h; do
+    for header in include/jzx/*.h include/jzx/*.hpp; do
+        case $2:$header in *'*'* | c:*.hpp) continue ;; esac
         name=jzx/${header##*/}
         # A header of macros alone would leave an empty program, which C does not allow.
         printf '#include "%s"\n#include "%s"\nextern int one_declaration;\n' "$name" "$name" |

@@ -16,7 +16,7 @@ verdict "$(awk '
         wrong(FNR, "more than 800 lines in a file")
     }
     length($0) > 100 { wrong(FNR, "more than 100 columns") }
-    FILENAME ~ /\.(c|h|cpp)$/ {
+    FILENAME ~ /\.(c|h|cpp|hpp)$/ {
         if (!body && /^[A-Za-z_].*\(/) start = FNR
         if (!body && start && /{$/) body = 1
         if (!body && /;$/) start = 0
@@ -24,4 +24,4 @@ verdict "$(awk '
             if (body && FNR - start >= 70) wrong(start, "a function of more than 70 lines")
             start = body = 0
         }
-    }' $(c_files include src tests bench examples tools) $(text_files))"
+    }' $(c_files include src tests bench examples tools bindings) $(text_files))"

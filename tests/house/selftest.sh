@@ -30,7 +30,7 @@ apply_rule() {
     case $rule in
     exports)
         cc -shared -fPIC -o "$tree/lib.so" "$tree"/src/*/*.c &&
-            sh "$house/exports.sh" "$tree/lib.so"
+            sh "$house/exports.sh" "$tree/lib.so" "$tree/include"
         ;;
     deaf) sh "$house/deaf.sh" "$tree/program" "$tree/may_pass.txt" "$tree/scratch" ;;
     requirements) sh "$house/../../tools/requirements.sh" check "$tree" ;;
@@ -318,6 +318,11 @@ exports)
     refuses "jzx__bad"
     put src/base/bad.c 'int helper(void) { return 1; }'
     refuses "helper"
+    rm "$tree/src/base/bad.c"
+    put include/jzx/bad.h 'JZX_API int' 'jzx_absent(void);'
+    refuses "include/jzx/bad.h:3: jzx_absent"
+    put include/jzx/bad.h 'static inline int jzx_inlined(void) {' '    return 1;' '}'
+    refuses "include/jzx/bad.h:2: jzx_inlined"
     ;;
 requirements)
     put tests/api/bad.c 'JZX_TEST(wrong_id, "C1",' '         "Z9") {}'

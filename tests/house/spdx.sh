@@ -7,11 +7,14 @@
 
 # shellcheck disable=SC2046 # our file names have no spaces
 verdict "$(awk -v id='SPDX-License-Identifier: MIT' '
-    function expected(file) { return file ~ /\.(c|h|cpp|map)$/ ? "/* " id " */" : "# " id }
+    function expected(file) {
+        if (file ~ /\.(c|h|cpp|hpp|map)$/) return "/* " id " */"
+        return (file ~ /\.(zig|zon)$/ ? "// " : "# ") id
+    }
 
     FNR == 1 { line = /^#!/ ? 2 : 1 }
     FNR == line && $0 == expected(FILENAME) { good[FILENAME] = 1 }
     END {
         for (i = 1; i < ARGC; i++)
             if (!(ARGV[i] in good)) print ARGV[i] ":1: does not begin with " expected(ARGV[i])
-    }' $(c_files include src tests bench examples tools) $(text_files))"
+    }' $(c_files include src tests bench examples tools bindings) $(text_files))"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The same from C++17; and the families of the pools, whose code is compiled here. */
-#include <jzx/jzx.h>
+#include <jzx/jzx.hpp>
 
 #include <iostream>
 
@@ -80,13 +80,23 @@ bool typed_actors_work(jzx_loop *loop) {
     return held;
 }
 
+bool actors_work() {
+    jzx::loop loop;
+    int seen = 0;
+    auto id = loop.spawn([&](jzx::context &ctx, const jzx::message &msg) {
+        seen = msg.as<int>();
+        ctx.exit();
+    });
+    return loop.send(id, 42, 1) == JZX_OK && loop.run() == JZX_OK && seen == 42;
+}
+
 } // namespace
 
 int main() {
     jzx_loop *loop = jzx_loop_create(nullptr);
 
-    if (loop == nullptr || !typed_actors_work(loop) || jzx_loop_run(loop) != 0 || !pools_work() ||
-        !shared_pools_work())
+    if (loop == nullptr || !typed_actors_work(loop) || jzx_loop_run(loop) != 0 || !actors_work() ||
+        !pools_work() || !shared_pools_work())
         return 1;
     jzx_loop_destroy(loop);
     std::cout << "consumer of jzx " << jzx_version() << "\n";
