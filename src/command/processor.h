@@ -19,8 +19,9 @@
  *       in before, and whose tick begins after that, is dropped.
  *   P7  the end of a fiber needs no memory: its input is made with its actor, and room for it in
  *       the recording is reserved.
- *   P8  a subject is freed by whoever gives up the last of two references, that of the registry and
- *       that of its fiber; the processor by the last of its creator's and those of all fibers. */
+ *   P8  a subject is freed by whoever gives up the last reference to it: the registry's, its
+ *       fiber's, that of its end while that is an input; the processor by the last of its creator's
+ *       and those of all fibers. */
 #ifndef JZX_COMMAND_PROCESSOR_H
 #define JZX_COMMAND_PROCESSOR_H
 
@@ -128,7 +129,7 @@ static inline void jzx__processor_unlock(struct jzx_processor *processor,
 jzx_err jzx__processor_bring(struct jzx_processor *processor, struct jzx__input *input, bool runs,
                              jzx_err *run_err);
 
-/* Frees it, unless it is embedded. */
+/* Frees one that was accepted, or is not embedded. */
 void jzx__input_free(struct jzx_processor *processor, struct jzx__input *input);
 
 /* Gives up a reference (P8). */

@@ -83,7 +83,8 @@ static jzx_err open(struct run *run) {
     return jzx_processor_create(run->loop,
                                 &JZX_PROCESSOR_OPTS(.root = opts->root, .config = opts->config,
                                                     .config_len = opts->config_len,
-                                                    .middleware = &stage, .middleware_count = 1,
+                                                    .middleware = &stage,
+                                                    .middleware_count = opts->override_count != 0,
                                                     .middleware_size = sizeof stage, .trace = true),
                                 &run->processor);
 }
