@@ -237,7 +237,8 @@ typedef struct jzx_processor_opts {
     ((jzx_processor_opts){.size = sizeof(jzx_processor_opts), __VA_ARGS__})
 
 /* Makes one and spawns its middleware and its root actor, which is the first tick. The loop runs
- * its async actors, and gives it its memory and its time. JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY. */
+ * its async actors, and gives it its memory and its time. JZX_ERR_INVALID_ARG,
+ * JZX_ERR_NO_MEMORY. */
 JZX_API JZX_MUST_USE jzx_err jzx_processor_create(jzx_loop *loop, const jzx_processor_opts *opts,
                                                   jzx_processor **processor);
 

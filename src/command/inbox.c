@@ -3,6 +3,7 @@
 #include "command/inbox.h"
 
 #include "base/alloc.h"
+#include "command/processor.h"
 #include "command/recording.h"
 
 #include "jzx/fiber.h"

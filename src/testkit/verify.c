@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jzx_test_verify: a processor on virtual time, until its trace is right or nothing more happens. */
+/* jzx_test_verify: a processor on virtual time, until its trace is right or nothing more
+ * happens. */
 #include "base/sized.h"
 #include "testkit/predicate.h"
 

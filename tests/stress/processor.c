@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command processor under many threads: one runner at a time, nothing lost, kills in between. */
+/* The command processor under many threads: one runner at a time, nothing lost, kills in
+ * between. */
 #include "fixture.h"
 
 #include <jzx/processor.h>
