@@ -152,6 +152,7 @@ JZX_TEST(a_fiber_that_fails_is_a_fail_of_its_actor, "A+kill", "A+act") {
     assert_int_equal(trace.count, 3);
     check_step(&trace.steps[1], JZX_ACTION_FAIL, JZX_HANDLE_INPUT, JZX_HANDLE_INPUT);
     assert_int_equal(trace.steps[1].action.error, JZX_ERR_FAILED);
+    check_step(&trace.steps[2], JZX_ACTION_TERMINATE, JZX_HANDLE_NONE, JZX_HANDLE_NONE);
     unmake(processor);
     fixture_destroy(loop);
 }
