@@ -291,6 +291,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(kinds_default)                                                                               \
     X(kinds_high)                                                                                  \
     X(kinds_manual)                                                                                \
+    X(processor)                                                                                   \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

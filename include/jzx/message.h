@@ -50,7 +50,9 @@ typedef struct jzx_message {
  *   JZX_TAG_DOWN             exit.h        a monitored actor has ended
  *   JZX_TAG_STOP             exit.h        the actor is to stop, and stops are trapped
  *   JZX_TAG_GROUP_JOIN       group.h       an actor has joined a group
- *   JZX_TAG_GROUP_LEAVE      group.h       an actor has left a group */
+ *   JZX_TAG_GROUP_LEAVE      group.h       an actor has left a group
+ *
+ * and the stages of a command processor JZX_TAG_COMMAND (processor.h). */
 #define JZX_TAG_RESERVED 0xFFFF0000u
 
 /* The answer to jzx_send_when_room: try again now. sender is the actor that has room. No data.

@@ -237,7 +237,8 @@ typedef struct jzx_processor_opts {
     ((jzx_processor_opts){.size = sizeof(jzx_processor_opts), __VA_ARGS__})
 
 /* Makes one and spawns its middleware and its root actor, which is the first tick. The loop runs
- * its async actors, and gives it its memory and its time. JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY. */
+ * its async actors, and gives it its memory and its time. JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY,
+ * and what the create of the root or of a stage came to: then there is no processor. */
 JZX_API JZX_MUST_USE jzx_err jzx_processor_create(jzx_loop *loop, const jzx_processor_opts *opts,
                                                   jzx_processor **processor);
 
@@ -321,7 +322,8 @@ JZX_API jzx_err jzx_processor_next_to(jzx_context *ctx, jzx_processor *processor
  * taken is freed with the message. */
 JZX_API jzx_output *jzx_processor_output_of(const jzx_message *msg);
 
-/* As a future, whose value is the output: jzx_future_take makes it the caller's. */
+/* As a future, whose value is the output: jzx_future_take makes it the caller's. Not after the end
+ * of the loop. JZX_ERR_INVALID_ARG, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_processor_next_async(jzx_processor *processor, jzx_future **future);
 
 /* Blocks a thread that is no worker. */
@@ -443,7 +445,8 @@ typedef struct jzx_scan_config {
 } jzx_scan_config;
 extern JZX_API const jzx_actor_factory jzx_scan_actor;
 
-/* Sends each message to all; its config is an array of jzx_handle. */
+/* Sends each message to all; its config is an array of jzx_handle, of at most so many. */
+#define JZX_BROADCAST_TARGETS_MAX 63u
 extern JZX_API const jzx_actor_factory jzx_broadcast_actor;
 
 /* Spawns the stages so that each sends to the next one and the last to `to`; *head is the handle of

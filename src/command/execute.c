@@ -125,7 +125,13 @@ static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__
     if (err == JZX_ERR_NO_MEMORY)
         (void)lose(processor);
     action->error = err;
-    return err == JZX_OK ? JZX_OUTCOME_DONE : JZX_OUTCOME_FAILED;
+    if (err == JZX_OK)
+        return JZX_OUTCOME_DONE;
+    if (action->target == JZX_HANDLE_INPUT)
+        processor->err = err; /* for jzx_processor_create */
+    if (processor->external == 0 && !record->is_internal)
+        processor->terminate_due = true; /* nobody is left to spawn another */
+    return JZX_OUTCOME_FAILED;
 }
 
 static jzx_outcome carry_out_send(struct jzx_processor *processor, struct jzx__record *record) {

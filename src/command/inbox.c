@@ -3,6 +3,7 @@
 #include "command/inbox.h"
 
 #include "base/alloc.h"
+#include "command/processor.h"
 #include "command/recording.h"
 
 #include "jzx/fiber.h"
@@ -173,12 +174,13 @@ jzx_err jzx__inbox_give(struct jzx_inbox *inbox, struct jzx__roll *roll, uint64_
         return JZX_ERR_NO_MEMORY;
     *input = (struct jzx__input){
         .roll = *roll, .source = inbox->subject->handle, .inbox = inbox, .generation = generation};
+    *roll = (struct jzx__roll){.head = NULL}; /* before the tick, which may not return: a fault */
     jzx_err err = jzx__processor_bring(processor, input, true, NULL);
-    if (err == JZX_ERR_NO_MEMORY)
-        jzx__free(&processor->allocator, input, sizeof *input); /* the roll stays with its owner */
-    else
-        *roll = (struct jzx__roll){.head = NULL};
-    if (err == JZX_ERR_CLOSED)
+    if (err == JZX_ERR_NO_MEMORY) {
+        *roll = input->roll; /* it stays with its owner */
+        input->roll = (struct jzx__roll){.head = NULL};
+    }
+    if (err != JZX_OK)
         jzx__input_free(processor, input);
     return err;
 }

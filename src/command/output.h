@@ -10,7 +10,7 @@
 #ifndef JZX_COMMAND_OUTPUT_H
 #define JZX_COMMAND_OUTPUT_H
 
-#include "command/processor.h"
+#include "command/core.h"
 
 void jzx__output_init(struct jzx_processor *processor);
 

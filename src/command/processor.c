@@ -17,8 +17,12 @@
 /* ---- inputs ---- */
 
 void jzx__input_free(struct jzx_processor *processor, struct jzx__input *input) {
-    if (input == NULL || input->is_embedded)
-        return; /* its roll goes with the inbox */
+    if (input == NULL)
+        return;
+    if (input->is_embedded) { /* its roll goes with the inbox */
+        jzx__subject_release(processor, input->inbox->subject);
+        return;
+    }
     jzx__roll_clear(&input->roll, &processor->allocator);
     jzx__free(&processor->allocator, input, sizeof *input);
 }
@@ -70,7 +74,8 @@ static void become_runner(struct jzx_processor *processor) {
 /* Under the lock: this thread is the runner, so that this call comes from a handler. */
 static bool is_runner(const struct jzx_processor *processor) {
     return processor->phase == JZX_PHASE_BUSY &&
-           processor->runner == (uintptr_t)&jzx__seat_of_thread;
+           processor->runner == (uintptr_t)&jzx__seat_of_thread &&
+           processor->runner_actor == jzx_current_actor(); /* else it has ended there, by a fault */
 }
 
 /* Under the lock: the actor that ran a handler has ended in it, by a fault that was contained. */
@@ -151,8 +156,10 @@ static jzx_err accept(struct jzx_processor *processor, struct jzx__input *input)
         return JZX_ERR_FAILED;
     if (!jzx__recording_add(processor, input))
         return JZX_ERR_NO_MEMORY;
-    if (input->is_embedded)
+    if (input->is_embedded) {
         input->inbox->has_ended = true;
+        input->inbox->subject->references++; /* P8 */
+    }
     append(processor, input);
     if (processor->phase == JZX_PHASE_IDLE)
         processor->phase = JZX_PHASE_QUEUED;

@@ -3,6 +3,7 @@
 #include "command/recording.h"
 
 #include "base/alloc.h"
+#include "command/processor.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #ifndef JZX_COMMAND_RECORDING_H
 #define JZX_COMMAND_RECORDING_H
 
-#include "command/processor.h"
+#include "command/core.h"
 
 /* Writes the head; true without opts.record, as all that follow. False without memory. */
 bool jzx__recording_begin(struct jzx_processor *processor);

@@ -3,7 +3,7 @@
 #ifndef JZX_COMMAND_SUBJECT_H
 #define JZX_COMMAND_SUBJECT_H
 
-#include "command/processor.h"
+#include "command/core.h"
 
 /* A message in the inbox of an async actor. */
 struct jzx__parcel {

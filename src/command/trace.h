@@ -3,7 +3,7 @@
 #ifndef JZX_COMMAND_TRACE_H
 #define JZX_COMMAND_TRACE_H
 
-#include "command/processor.h"
+#include "command/core.h"
 
 /* Keeps a step, if traces are kept. */
 void jzx__trace_note(struct jzx_processor *processor, const jzx_action *action,

@@ -107,12 +107,9 @@ const jzx_actor_factory jzx_scan_actor =
 
 /* ---- broadcast ---- */
 
-/* More targets than fit are refused. */
-#define TARGETS_MAX 63u
-
 struct broadcast {
     size_t count;
-    jzx_handle targets[TARGETS_MAX];
+    jzx_handle targets[JZX_BROADCAST_TARGETS_MAX];
 };
 
 static jzx_err create_broadcast(void *state, jzx_handle self, const void *config, size_t len) {

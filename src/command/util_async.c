@@ -7,6 +7,7 @@
 #include "command/inbox.h"
 
 #include "base/alloc.h"
+#include "command/processor.h"
 
 #include "jzx/exit.h"
 #include "jzx/fiber.h"

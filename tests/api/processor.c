@@ -385,6 +385,11 @@ JZX_TEST(wrong_arguments_of_a_processor_are_refused) {
                      JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_processor_create(loop, &JZX_PROCESSOR_OPTS(.root = &nameless), &processor),
                      JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_processor_create(
+                         loop,
+                         &JZX_PROCESSOR_OPTS(.root = &child_actor, .config = "x", .config_len = 1),
+                         &processor),
+                     JZX_ERR_FAILED); /* its create says so */
     processor = make(loop, &JZX_PROCESSOR_OPTS(.root = &echo_actor));
     assert_int_equal(jzx_processor_dispatch(processor, 1, NULL, 1), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_processor_dispatch(processor, JZX_TAG_RESERVED, NULL, 0),

@@ -103,6 +103,7 @@ JZX_TEST(a_killed_async_actor_is_heard_no_more, "A+kill") {
     timing_advance(&timing, JZX_SECOND(3));
     timing_step(&timing);
     check_no_output(processor);
+    assert_int_equal(jzx_test_runs(), 4);      /* the office three times, the worker once */
     assert_false(jzx_loop_alive(timing.loop)); /* its fiber has ended */
     unmake(processor);
     timing_close(&timing);
@@ -152,6 +153,7 @@ JZX_TEST(a_fiber_that_fails_is_a_fail_of_its_actor, "A+kill", "A+act") {
     assert_int_equal(trace.count, 3);
     check_step(&trace.steps[1], JZX_ACTION_FAIL, JZX_HANDLE_INPUT, JZX_HANDLE_INPUT);
     assert_int_equal(trace.steps[1].action.error, JZX_ERR_FAILED);
+    check_step(&trace.steps[2], JZX_ACTION_TERMINATE, JZX_HANDLE_NONE, JZX_HANDLE_NONE);
     unmake(processor);
     fixture_destroy(loop);
 }
@@ -160,7 +162,10 @@ JZX_TEST(the_end_of_a_loop_ends_its_async_actors, "A+kill") {
     jzx_loop *loop = fixture_loop();
     jzx_processor *processor =
         make(loop, &JZX_PROCESSOR_OPTS(.root = &office_actor, .trace = true));
+    const uint64_t hour = JZX_SECOND(3600);
+    assert_int_equal(jzx_processor_dispatch(processor, WORK, &hour, sizeof hour), JZX_OK);
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_test_runs(), 2); /* the worker sleeps */
     fixture_destroy(loop);
     assert_int_equal(jzx_processor_lookup(processor, worker_handle), JZX_REGISTERED_NONE);
     assert_int_equal(jzx_processor_dispatch(processor, SYNC, NULL, 0), JZX_OK); /* sync goes on */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command processor under many threads: one runner at a time, nothing lost, kills in between. */
+/* The command processor under many threads: one runner at a time, nothing lost, kills in
+ * between. */
 #include "fixture.h"
 
 #include <jzx/processor.h>
@@ -17,6 +18,7 @@ static struct {
     atomic_int depth_max;
     uint64_t handled; /* the runner's */
     uint64_t each;    /* dispatches of a thread */
+    bool ends;        /* async actors end by themselves */
 } s;
 
 struct pair {
@@ -39,12 +41,15 @@ static void leave(void) {
 
 static void work(jzx_context *ctx, void *state, jzx_inbox *inbox) {
     const jzx_action *msg;
+    unsigned done = 0;
     (void)state;
     while (jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg) == JZX_OK) {
         if (msg->tag % 2 == 0)
             (void)jzx_yield(ctx);
         (void)jzx_actions_send(jzx_inbox_actions(inbox), JZX_HANDLE_INPUT, RESULT, msg->data,
                                msg->len);
+        if (s.ends && ++done % 4 == 0)
+            return; /* its end meets kills */
     }
 }
 
@@ -134,6 +139,7 @@ static void *replace(void *arg) {
 
 JZX_TEST(async_actors_are_killed_while_they_answer, "A+kill", "A12") {
     jzx_loop *loop = open(4, jzx_test_rounds(2000, 20000));
+    s.ends = true;
     pthread_t threads[3];
     pthread_t runner;
     jzx_future *future;
