@@ -32,6 +32,9 @@ typedef enum jzx_behavior_result {
  * actor ends the process, with a text that names the actor. */
 typedef jzx_behavior_result (*jzx_behavior_fn)(jzx_context *ctx, const jzx_message *msg);
 
+/* The code of a process, see jzx/process.h. */
+struct jzx_process_ops;
+
 /* The code of a fiber, see jzx/fiber.h. */
 typedef void (*jzx_fiber_fn)(jzx_context *ctx);
 
@@ -140,7 +143,7 @@ typedef enum jzx_wait_kind {
 
 typedef struct jzx_spawn_opts {
     size_t size;              /* sizeof(jzx_spawn_opts): set by JZX_SPAWN_OPTS or ..._init */
-    jzx_behavior_fn behavior; /* this or fiber is required, not both */
+    jzx_behavior_fn behavior; /* one of this, fiber and process is required */
     void *state;              /* the actor's; the runtime never looks at it */
     const char *name;         /* copied; shown to observers; need not be unique; may be NULL */
     jzx_init_fn init;         /* may be NULL */
@@ -157,8 +160,11 @@ typedef struct jzx_spawn_opts {
     jzx_fiber_fn fiber; /* see jzx/fiber.h, as what follows */
     uint32_t stack_size_bytes; /* of a fiber; 0: JZX_DEFAULT_STACK_SIZE */
     bool migratable : 1;       /* a fiber that may go on on another thread after a wait */
-    bool trap_stop : 1;   /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
-    uint64_t reserved[3]; /* 0: for kinds of actors to come */
+    bool trap_stop : 1; /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
+    const struct jzx_process_ops *process; /* see jzx/process.h, as what follows */
+    const char *method;                    /* copied; NULL: "" */
+    const void *input;                     /* copied */
+    size_t input_len;
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use

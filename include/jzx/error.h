@@ -41,7 +41,10 @@
     X(JZX_ERR_QUOTA_EXCEEDED, -31, "the scheduler has as many jobs as it may")                     \
     X(JZX_ERR_BACKPRESSURED, -32, "the scheduler is overloaded")                                   \
     X(JZX_ERR_SHUTDOWN, -33, "the scheduler is shut down")                                         \
-    X(JZX_ERR_UNSUPPORTED, -34, "the configuration does not offer that")
+    X(JZX_ERR_UNSUPPORTED, -34, "the configuration does not offer that")                           \
+    X(JZX_ERR_UNKNOWN_COMMAND, -46, "no handler is registered for the command")                    \
+    X(JZX_ERR_UNKNOWN_METHOD, -47, "the process has no such method")                               \
+    X(JZX_ERR_TERMINATED, -48, "it was killed before it had a result")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

@@ -29,6 +29,8 @@
  *   O9  of such an operation that **borrows** memory of the actor, the end of the actor waits for
  *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it
  *       by the feed of its worker. LISTED stays until then.
+ *   O10 an operation that anybody may complete by its id (CLAIMABLE, from begin on) is claimed first:
+ *       CLAIMED is set by one at a time, which is the part that has PENDING.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
@@ -54,6 +56,8 @@
 #define JZX__OP_CANCEL 0x10u
 #define JZX__OP_ORPHAN 0x20u
 #define JZX__OP_HELD 0x40u
+#define JZX__OP_CLAIMABLE 0x80u
+#define JZX__OP_CLAIMED 0x100u
 #define JZX__OP_GENERATION_ONE ((uint64_t)1 << 32)
 
 /* What a part keeps of its operation in the slot. */
@@ -143,10 +147,11 @@ static inline size_t jzx__op_capacity(const struct jzx__op *op) {
 /* What an operation is begun with. */
 struct jzx__op_spec {
     const struct jzx__op_ops *ops;
-    size_t capacity; /* of data in its result */
-    uint32_t tag;    /* of its message */
-    bool is_waited;  /* it has none (O8) */
-    bool borrows;    /* O9 */
+    size_t capacity;   /* of data in its result */
+    uint32_t tag;      /* of its message */
+    bool is_waited;    /* it has none (O8) */
+    bool borrows;      /* O9 */
+    bool is_claimable; /* O10 */
 };
 
 /* Makes one for the actor whose turn this is. The part fills what is its own in the slot, launches
@@ -165,6 +170,15 @@ void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);
  * slot is not the part's any more (O2). Any thread, in a visit; me may be NULL. */
 void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
                       size_t len);
+
+/* The same by its id, for parts whose operations are completed by whoever has that (O10): the
+ * caller completes it, and nobody else. NULL: it is complete, or about to be, or none with these
+ * ops. Any thread, in a visit. */
+struct jzx__op *jzx__op_claim(struct jzx_loop *loop, jzx_op id, const struct jzx__op_ops *ops);
+
+/* Of a claimed one that completes by a message: makes room for so many bytes of data. What was in
+ * it is gone. False without memory. me may be NULL. */
+bool jzx__op_grow(struct jzx__op *op, struct jzx__worker *me, size_t capacity);
 
 /* ---- one that is waited for (O8), in the turn that began it ---- */
 
