@@ -286,6 +286,8 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(sync_fanin)                                                                                  \
     X(sync_message)                                                                                \
     X(sync_broadcast)                                                                              \
+    X(kinds_process_step)                                                                          \
+    X(kinds_process_command)                                                                       \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \
