@@ -283,6 +283,8 @@ static void destroy_cold(struct jzx_loop *loop, struct jzx__worker *me, struct j
     const struct jzx__kind_ops *kind = cold == NULL ? NULL : jzx__kinds[cold->kind];
     if (kind != NULL && kind->unmake != NULL)
         kind->unmake(loop, cold);
+    if (cold != NULL)
+        jzx__trap_destroy(loop, me, cold->trap);
     jzx__cold_destroy(loop, me, cold);
 }
 

@@ -258,7 +258,8 @@ struct jzx__op *jzx__op_claim(struct jzx_loop *loop, jzx_op id, const struct jzx
     } while (!jzx__atomic_cas_acq_rel(&op->state, &state, state | JZX__OP_CLAIMED));
     if (JZX_LIKELY(op->ops == ops))
         return op;
-    (void)jzx__atomic_add_acq_rel(&op->state, 0u - (uint64_t)JZX__OP_CLAIMED); /* as above */
+    /* release: pairs with the acquire of the claim of its own part */
+    (void)jzx__atomic_add_acq_rel(&op->state, 0u - (uint64_t)JZX__OP_CLAIMED);
     return NULL;
 }
 

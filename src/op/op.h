@@ -29,8 +29,8 @@
  *   O9  of such an operation that **borrows** memory of the actor, the end of the actor waits for
  *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it
  *       by the feed of its worker. LISTED stays until then.
- *   O10 an operation that anybody may complete by its id (CLAIMABLE, from begin on) is claimed first:
- *       CLAIMED is set by one at a time, which is the part that has PENDING.
+ *   O10 an operation that anybody may complete by its id (CLAIMABLE, from begin on) is claimed
+ *       first: CLAIMED is set by one at a time, which is the part that has PENDING.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own

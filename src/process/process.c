@@ -345,8 +345,8 @@ static enum jzx__fate wait(struct jzx__worker *me, struct jzx__actor *actor,
 
 /* ---- the turn ---- */
 
-static enum jzx__fate step(struct jzx__worker *me, struct jzx__turn *turn,
-                           struct jzx__process *process) {
+static enum jzx__fate make_step(struct jzx__worker *me, struct jzx__turn *turn,
+                                struct jzx__process *process) {
     struct jzx__actor *actor = turn->actor;
     struct jzx__seat *seat = turn->seat;
     struct jzx__cold *cold = jzx__actor_cold(actor);
@@ -394,7 +394,7 @@ static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *turn) {
         jzx__worker_requeue_any(me, &actor->task);
         return JZX__FATE_OVER;
     }
-    enum jzx__fate fate = step(me, turn, process);
+    enum jzx__fate fate = make_step(me, turn, process);
     return fate == JZX__FATE_GOES_ON ? JZX__FATE_AGAIN : fate;
 }
 
