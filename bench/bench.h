@@ -292,6 +292,8 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(kinds_high)                                                                                  \
     X(kinds_manual)                                                                                \
     X(processor)                                                                                   \
+    X(kinds_process_step)                                                                          \
+    X(kinds_process_command)                                                                       \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

@@ -32,6 +32,9 @@ typedef enum jzx_behavior_result {
  * actor ends the process, with a text that names the actor. */
 typedef jzx_behavior_result (*jzx_behavior_fn)(jzx_context *ctx, const jzx_message *msg);
 
+/* The code of a process, see jzx/process.h. */
+struct jzx_process_ops;
+
 /* The code of a fiber, see jzx/fiber.h. */
 typedef void (*jzx_fiber_fn)(jzx_context *ctx);
 
@@ -143,7 +146,7 @@ typedef enum jzx_wait_kind {
 
 typedef struct jzx_spawn_opts {
     size_t size;              /* sizeof(jzx_spawn_opts): set by JZX_SPAWN_OPTS or ..._init */
-    jzx_behavior_fn behavior; /* one of this, fiber and type is required */
+    jzx_behavior_fn behavior; /* one of this, fiber, process and type is required */
     void *state;              /* the actor's; the runtime never looks at it. Of a type: NULL, or
                                * what its state is to be a copy of */
     const char *name;         /* copied; shown to observers; need not be unique; may be NULL */
@@ -162,8 +165,11 @@ typedef struct jzx_spawn_opts {
     uint32_t stack_size_bytes; /* of a fiber; 0: JZX_DEFAULT_STACK_SIZE */
     bool migratable : 1;       /* a fiber that may go on on another thread after a wait */
     bool trap_stop : 1; /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
-    const jzx_actor_type *type; /* see jzx/typed.h */
-    uint64_t reserved[2];       /* 0: for kinds of actors to come */
+    const jzx_actor_type *type;            /* see jzx/typed.h */
+    const struct jzx_process_ops *process; /* see jzx/process.h, as what follows */
+    const char *method;                    /* copied; NULL: "" */
+    const void *input;                     /* copied */
+    size_t input_len;
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use

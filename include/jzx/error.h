@@ -52,7 +52,10 @@
     X(JZX_ERR_ADDRESS_IN_USE, -42, "the address is in use")                                        \
     X(JZX_ERR_NO_DESCRIPTORS, -43, "the process or the system has no more descriptors")            \
     X(JZX_ERR_NO_SPACE, -44, "no space is left, or the file would be too large")                   \
-    X(JZX_ERR_TOO_LONG, -45, "longer than there is room for")
+    X(JZX_ERR_TOO_LONG, -45, "longer than there is room for")                                      \
+    X(JZX_ERR_UNKNOWN_COMMAND, -46, "no handler is registered for the command")                    \
+    X(JZX_ERR_UNKNOWN_METHOD, -47, "the process has no such method")                               \
+    X(JZX_ERR_TERMINATED, -48, "it was killed before it had a result")
 
 typedef enum jzx_err {
 #define JZX_ERR_ENUM(name, code, text) name = code,

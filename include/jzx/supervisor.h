@@ -104,9 +104,13 @@ typedef struct jzx_child_spec {
     jzx_fiber_fn fiber; /* or this, in place of behavior: see jzx/fiber.h, as what follows */
     uint32_t stack_size_bytes; /* as of jzx_spawn_opts, the three */
     bool migratable;
-    bool trap_stop;             /* it is told of its stop, and has shutdown_ms to end */
-    const jzx_actor_type *type; /* or this: each incarnation has a state of its own, see
-                                 * jzx/typed.h */
+    bool trap_stop;                        /* it is told of its stop, and has shutdown_ms to end */
+    const jzx_actor_type *type;            /* or this: each incarnation has a state of its own, see
+                                            * jzx/typed.h */
+    const struct jzx_process_ops *process; /* or this, in place of behavior: see jzx/process.h */
+    const char *method;                    /* as of jzx_spawn_opts, the three */
+    const void *input;
+    size_t input_len;
 } jzx_child_spec;
 
 /* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended by

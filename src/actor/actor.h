@@ -83,6 +83,7 @@ enum jzx__part {
     JZX__PART_SYNC,    /* struct jzx__helds */
     JZX__PART_TYPED,   /* struct jzx__instance */
     JZX__PART_MANUAL,  /* struct jzx_manual */
+    JZX__PART_PROCESS, /* struct jzx__process */
     JZX__PART_RECORDS, /* how many give actors records; those that follow are of loops only */
     JZX__PART_POOL = JZX__PART_RECORDS,
     JZX__PART_FUTURE,

@@ -21,6 +21,10 @@ struct jzx__kind_ops {
      * the bound were seen to; what is in the mailbox, and the end of an actor that drains, are the
      * kind's own. Inside the bracket. */
     enum jzx__fate (*turn)(struct jzx__worker *me, struct jzx__turn *turn);
+    /* An actor to come has options that name the kind: fills its cold record. False without memory,
+     * and unmake undoes it if the actor is not made after all. Both may be NULL. */
+    bool (*make)(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts);
+    void (*unmake)(struct jzx_loop *loop, struct jzx__cold *cold);
     /* Somebody else than the kind has taken a node out of the private list, or put some first. May
      * be NULL, as what follows. Owner only. */
     void (*list_changed)(struct jzx__actor *actor);
@@ -39,5 +43,6 @@ extern const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT];
 extern const struct jzx__kind_ops jzx__kind_fiber;
 extern const struct jzx__kind_ops jzx__kind_async;
 extern const struct jzx__kind_ops jzx__kind_manual;
+extern const struct jzx__kind_ops jzx__kind_process;
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "actor/line.h"
 #include "actor/table.h"
-#include "actor/urgent.h"
+#include "actor/urgents.h"
 #include "observe/observer.h"
 #include "sched/sched.h"
 

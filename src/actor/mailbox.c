@@ -5,7 +5,6 @@
 #include "actor/announce.h"
 #include "actor/kind.h"
 #include "actor/line.h"
-#include "actor/urgent.h"
 #include "sched/balance.h"
 #include "sched/cut.h"
 
@@ -279,6 +278,15 @@ bool jzx__mailbox_try_take_in(struct jzx__worker *me, struct jzx__actor *actor) 
     return true;
 }
 
+/* The last of the urgent nodes at the head of the private list, or NULL. */
+static struct jzx__node *last_urgent(const struct jzx__task *task) {
+    struct jzx__node *last = NULL;
+    for (struct jzx__node *node = task->head; node != NULL && node->lane == JZX__LANE_URGENT;
+         node = node->next)
+        last = node;
+    return last;
+}
+
 void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
                             struct jzx__node *last) {
     struct jzx__task *task = &actor->task;
@@ -289,7 +297,7 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
         if (jzx__lane_is_special(node->lane))
             jzx__mailbox_look(actor);
     }
-    struct jzx__node *before = jzx__urgent_last(actor); /* urgent/G4 */
+    struct jzx__node *before = last_urgent(task); /* urgent/G4 */
     struct jzx__node *after = before == NULL ? task->head : before->next;
     if (after == NULL)
         task->last = last;

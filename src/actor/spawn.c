@@ -3,12 +3,14 @@
 #include "actor/spawn.h"
 
 #include "actor/announce.h"
+#include "actor/kind.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"
 #include "actor/trap.h"
 #include "base/sized.h"
 
 #include "jzx/context.h"
+#include "jzx/process.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -18,12 +20,10 @@ jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size) {
     return jzx__init_sized(opts, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
 
-_Static_assert(sizeof(jzx_spawn_opts) == 104, "beyond 111 bytes gcc 12 clears it by rep stos");
-
-/* Not 0 if something is asked for that this version does not know. */
-static inline uint64_t reserved_of(const jzx_spawn_opts *opts) {
-    const uint64_t *reserved = opts->reserved;
-    return reserved[0] | reserved[1];
+/* Not 0 if it is for a process. */
+static inline uintptr_t process_of(const jzx_spawn_opts *opts) {
+    return (uintptr_t)opts->process | (uintptr_t)opts->method | (uintptr_t)opts->input |
+           opts->input_len;
 }
 
 bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes) {
@@ -31,16 +31,28 @@ bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes) {
            (fiber != NULL && size_bytes >= JZX_STACK_SIZE_MIN && size_bytes <= JZX_STACK_SIZE_MAX);
 }
 
-/* A behaviour, a type, or a fiber with what belongs to one. */
+bool jzx__process_fits(const jzx_process_ops *ops, const char *method, const void *input,
+                       size_t len) {
+    if (ops == NULL)
+        return method == NULL && input == NULL && len == 0;
+    return ops->size == sizeof *ops && ops->step != NULL && (input != NULL || len == 0) &&
+           len <= JZX_MSG_LEN_MAX;
+}
+
+/* A behaviour, a type, or a fiber or a process with what belongs to one. */
 static bool kind_is_valid(const jzx_spawn_opts *opts) {
-    int kinds = (opts->behavior != NULL) + (opts->fiber != NULL) + (opts->type != NULL);
-    return kinds == 1 && jzx__stack_size_is_valid(opts->fiber, opts->stack_size_bytes) &&
+    int kinds = (opts->behavior != NULL) + (opts->fiber != NULL) + (opts->type != NULL) +
+                (opts->process != NULL);
+    return kinds == 1 &&
+           jzx__process_fits(opts->process, opts->method, opts->input, opts->input_len) &&
+           (opts->process == NULL || (opts->init == NULL && opts->cleanup == NULL)) &&
+           jzx__stack_size_is_valid(opts->fiber, opts->stack_size_bytes) &&
            (opts->fiber != NULL || !opts->migratable);
 }
 
 static bool opts_are_valid(const jzx_spawn_opts *opts) {
     return opts != NULL && opts->size == sizeof *opts && kind_is_valid(opts) &&
-           reserved_of(opts) == 0 && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
+           opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX &&
            (opts->stash_cap <= JZX_MAILBOX_CAP_MAX || opts->stash_cap == JZX_NONE) &&
            (unsigned)opts->on_full <= JZX_FULL_DROP_NEW && opts->priority <= JZX_PRIORITY_LOW &&
            (JZX_LIKELY(opts->name == NULL) ||
@@ -50,7 +62,7 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
            opts->stash_cap != 0 || opts->account || opts->on_full == JZX_FULL_DROP_OLDEST ||
-           opts->fiber != NULL || opts->type != NULL || opts->trap_stop;
+           opts->fiber != NULL || opts->type != NULL || opts->process != NULL || opts->trap_stop;
 }
 
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
@@ -70,6 +82,8 @@ static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_s
         cold->stack_size_bytes =
             opts->stack_size_bytes != 0 ? opts->stack_size_bytes : JZX_DEFAULT_STACK_SIZE;
     }
+    if (opts->process != NULL)
+        cold->kind = JZX__KIND_PROCESS;
     if (opts->account) {
         cold->started_ns = jzx__clock_now(&loop->sched.clock);
         cold->parent = jzx_current_actor();
@@ -103,6 +117,10 @@ static void fill_extras(const struct jzx_loop *loop, struct jzx__task *task,
         task->care |= JZX__CARE_HEAD;
     if (opts->fiber != NULL) {
         task->entry = (void (*)(void))opts->fiber;
+        task->care |= JZX__CARE_KIND;
+    }
+    if (opts->process != NULL) {
+        task->entry = (void (*)(void))opts->process->step; /* any but NULL: the actor lives */
         task->care |= JZX__CARE_KIND;
     }
     if (JZX_UNLIKELY(loop->sched.restless))
@@ -182,7 +200,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
                                    struct jzx__actor *slot, const jzx_spawn_opts *opts,
                                    struct jzx__cold *cold, const struct jzx__bonds *bonds) {
     struct jzx__node *mail = bonds == NULL ? NULL : bonds->mail;
-    if (opts->init != NULL)
+    if (cold != NULL && cold->init != NULL)
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_INIT, JZX__CARE_START | JZX__CARE_ANNOUNCE);
     else
         fill_slot(loop, slot, opts, cold, JZX_ACTOR_RUNNING, JZX__CARE_ANNOUNCE);
@@ -194,7 +212,7 @@ JZX_INLINE jzx_actor_id open_local(struct jzx_loop *loop, struct jzx__worker *me
     if (JZX_UNLIKELY(jzx__observer_is_set(&loop->observer)))
         jzx__actor_announce(loop, slot);
     slot->task.care &= (uint16_t)~JZX__CARE_ANNOUNCE;
-    if (opts->init != NULL || mail != NULL || (slot->task.care & JZX__CARE_KIND))
+    if ((cold != NULL && cold->init != NULL) || mail != NULL || (slot->task.care & JZX__CARE_KIND))
         jzx__worker_ready(me, &slot->task);
     return id;
 }
@@ -262,6 +280,28 @@ static void fill_bonds(struct jzx__cold *cold, const struct jzx__bonds *bonds, j
     cold->started_note = bonds->started_note;
 }
 
+/* Of an actor that is not made after all. NULL is fine. */
+static void destroy_cold(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold) {
+    const struct jzx__kind_ops *kind = cold == NULL ? NULL : jzx__kinds[cold->kind];
+    if (kind != NULL && kind->unmake != NULL)
+        kind->unmake(loop, cold);
+    if (cold != NULL)
+        jzx__trap_destroy(loop, me, cold->trap);
+    jzx__cold_destroy(loop, me, cold);
+}
+
+/* What its kind, and the trap of its stops, need. False without memory. */
+static bool make_kind(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__cold *cold,
+                      const jzx_spawn_opts *opts, const struct jzx__bonds *bonds) {
+    const struct jzx__kind_ops *kind = jzx__kinds[cold->kind];
+    if (opts->trap_stop || opts->process != NULL) {
+        cold->trap = jzx__trap_create(loop, me, bonds == NULL ? 0 : bonds->stop_grace_ns);
+        if (cold->trap == NULL)
+            return false;
+    }
+    return kind == NULL || kind->make == NULL || kind->make(loop, cold, opts);
+}
+
 /* A cold record for an actor that needs one, in *cold; false without memory. */
 static bool make_cold(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
                       const struct jzx__bonds *bonds, struct jzx__cold **cold) {
@@ -272,16 +312,10 @@ static bool make_cold(struct jzx_loop *loop, struct jzx__worker *me, const jzx_s
     if (*cold == NULL)
         return false;
     fill_cold(loop, *cold, opts);
-    if (opts->trap_stop) {
-        (*cold)->trap = jzx__trap_create(loop, me, bonds == NULL ? 0 : bonds->stop_grace_ns);
-        if ((*cold)->trap == NULL) {
-            jzx__cold_destroy(loop, me, *cold);
-            return false;
-        }
-    }
-    if (bonds == NULL || bonds->ops == NULL || bonds->ops->prepare(loop, me, *cold))
+    if (make_kind(loop, me, *cold, opts, bonds) &&
+        (bonds == NULL || bonds->ops == NULL || bonds->ops->prepare(loop, me, *cold)))
         return true;
-    jzx__cold_destroy(loop, me, *cold);
+    destroy_cold(loop, me, *cold);
     return false;
 }
 
@@ -303,7 +337,7 @@ static jzx_err spawn_inside(struct jzx_loop *loop, struct jzx__worker *me,
     struct jzx__actor *slot =
         jzx__table_acquire(&loop->table, me != NULL ? jzx__slots_of(me) : NULL, &err);
     if (slot == NULL) {
-        jzx__cold_destroy(loop, me, cold);
+        destroy_cold(loop, me, cold);
         return err;
     }
     if (bonds != NULL)
@@ -385,7 +419,7 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
                        opts->stash_cap | (tail_of(opts) & tail_of(&extra)) |
                        (uintptr_t)opts->fiber | opts->stack_size_bytes | opts->migratable |
-                       opts->trap_stop | (uintptr_t)opts->type | reserved_of(opts);
+                       opts->trap_stop | (uintptr_t)opts->type | process_of(opts);
     return extras == 0 && opts->behavior != NULL && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 

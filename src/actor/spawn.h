@@ -47,6 +47,12 @@ struct jzx__bonds {
 /* 0 is, for the default. */
 bool jzx__stack_size_is_valid(jzx_fiber_fn fiber, uint32_t size_bytes);
 
+struct jzx_process_ops;
+
+/* What the options say of a process, or that they say nothing of one. */
+bool jzx__process_fits(const struct jzx_process_ops *ops, const char *method, const void *input,
+                       size_t len);
+
 /* jzx_spawn with bonds. On an error they are as they were. me may be NULL. */
 jzx_err jzx__spawn_bound(struct jzx_loop *loop, struct jzx__worker *me, const jzx_spawn_opts *opts,
                          const struct jzx__bonds *bonds, jzx_actor_id *id);

@@ -65,8 +65,9 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
         return JZX_ERR_INVALID_ARG;
     if (actor == NULL)
         return jzx__own_cleanup(ctx) != NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_INVALID_ARG;
-    if (jzx__turn_of(ctx)->kind != NULL)
-        return JZX_ERR_INVALID_ARG; /* a fiber has no behaviour */
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (cold != NULL && cold->kind != JZX__KIND_BEHAVIOR)
+        return JZX_ERR_INVALID_ARG; /* it has none */
     struct jzx__visit visit;
     if (jzx__loop_visit(ctx->loop, &visit) == NULL)
         jzx__turn_of(ctx)->become_to = behavior; /* for the worker, which went on */

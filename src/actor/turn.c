@@ -15,6 +15,7 @@
 #include "actor/spawn.h"
 #include "actor/thread_end.h"
 #include "actor/trap.h"
+#include "actor/urgent.h"
 #include "sched/balance.h"
 #include "sched/crew.h"
 #include "sched/pass.h"

@@ -27,21 +27,6 @@ struct jzx__urgent {
 };
 _Static_assert(sizeof(struct jzx__urgent) <= JZX__BLOCK_SIZE_MIN, "fits its class");
 
-void jzx__urgents_init(struct jzx__urgents *urgents, uint32_t cap) {
-    urgents->cap = cap;
-    for (uint32_t i = 0; i < JZX__URGENT_STRIPE_COUNT; i++) {
-        jzx__lock_init(&urgents->stripes[i].lock);
-        urgents->stripes[i].queues = NULL;
-    }
-}
-
-void jzx__urgents_deinit(struct jzx__urgents *urgents) {
-    for (uint32_t i = 0; i < JZX__URGENT_STRIPE_COUNT; i++) {
-        JZX_ASSERT(urgents->stripes[i].queues == NULL); /* G3 */
-        jzx__lock_deinit(&urgents->stripes[i].lock);
-    }
-}
-
 static struct jzx__urgent_stripe *stripe_of(struct jzx_loop *loop, jzx_actor_id to) {
     return &loop->urgents.stripes[jzx_id_index(to) % JZX__URGENT_STRIPE_COUNT];
 }
@@ -299,14 +284,6 @@ void jzx__urgent_close(struct jzx__worker *me, const struct jzx__addressee *to) 
         jzx__counter_add(&me->counters.accepted, 1); /* G5 */
         jzx__node_bury(me, node, to);
     }
-}
-
-struct jzx__node *jzx__urgent_last(const struct jzx__actor *actor) {
-    struct jzx__node *last = NULL;
-    for (struct jzx__node *node = actor->task.head; node != NULL && node->lane == JZX__LANE_URGENT;
-         node = node->next)
-        last = node;
-    return last;
 }
 
 /* ---- its lane ---- */

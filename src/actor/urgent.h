@@ -23,29 +23,11 @@
 #define JZX_ACTOR_URGENT_H
 
 #include "actor/actor.h"
-#include "base/lock.h"
 
 #include "jzx/id.h"
 
 struct jzx__addressee;
 struct jzx__message;
-struct jzx__urgent; /* a queue */
-
-#define JZX__URGENT_STRIPE_COUNT 64u
-
-struct jzx__urgent_stripe {
-    _Alignas(JZX_CACHE_LINE) struct jzx__lock lock;
-    struct jzx__urgent *queues; /* under the lock */
-};
-
-/* Those of a loop. */
-struct jzx__urgents {
-    struct jzx__urgent_stripe stripes[JZX__URGENT_STRIPE_COUNT];
-    uint32_t cap; /* messages that may wait for one actor */
-};
-
-void jzx__urgents_init(struct jzx__urgents *urgents, uint32_t cap);
-void jzx__urgents_deinit(struct jzx__urgents *urgents);
 
 /* Sends a message that has its tag, sender and payload. On JZX_OK the runtime owns it, otherwise
  * the caller still does: JZX_ERR_MAILBOX_FULL, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED,
@@ -60,8 +42,5 @@ bool jzx__urgent_take(struct jzx__worker *me, struct jzx__actor *actor);
 /* The actor ends, and its id is stale: buries what is in its queue, and frees that (G3). The cold
  * record may be NULL. Owner only. */
 void jzx__urgent_close(struct jzx__worker *me, const struct jzx__addressee *to);
-
-/* The last of the urgent nodes at the head of the private list, or NULL (G4). Owner only. */
-struct jzx__node *jzx__urgent_last(const struct jzx__actor *actor);
 
 #endif

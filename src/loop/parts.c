@@ -41,6 +41,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_IO] = &jzx__part_io,
     [JZX__PART_BLOCKING] = &jzx__part_blocking,
     [JZX__PART_SYNC] = &jzx__part_sync,
+    [JZX__PART_PROCESS] = &jzx__part_process,
     [JZX__PART_SCHEDULE] = &jzx__part_schedule,
     [JZX__PART_TYPED] = &jzx__part_typed,
     [JZX__PART_MANUAL] = &jzx__part_manual,
@@ -51,4 +52,5 @@ const struct jzx__kind_ops *const jzx__kinds[JZX__KIND_COUNT] = {
     [JZX__KIND_FIBER] = &jzx__kind_fiber,
     [JZX__KIND_ASYNC] = &jzx__kind_async,
     [JZX__KIND_MANUAL] = &jzx__kind_manual,
+    [JZX__KIND_PROCESS] = &jzx__kind_process,
 };

@@ -117,7 +117,8 @@ static void fill(struct jzx__op *op, struct jzx__own *own, const struct jzx__op_
     if (message != NULL)
         jzx__op_result(op)->op = generation | op->index;
     /* relaxed: an operation that is not PENDING is nobody else's */
-    jzx__atomic_store_relaxed(&op->state, generation | JZX__OP_LISTED);
+    jzx__atomic_store_relaxed(&op->state, generation | JZX__OP_LISTED |
+                                              (spec->is_claimable ? JZX__OP_CLAIMABLE : 0));
 }
 
 /* The record of the actor, with what an operation that borrows needs. */
@@ -290,6 +291,46 @@ void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, c
     else
         complete_by_message(op, me, err, len);
     let_go(op, me, JZX__OP_PENDING);
+}
+
+struct jzx__op *jzx__op_claim(struct jzx_loop *loop, jzx_op id, const struct jzx__op_ops *ops) {
+    const uint64_t wanted = JZX__OP_PENDING | JZX__OP_CLAIMABLE;
+    const uint64_t mask = wanted | JZX__OP_DONE | JZX__OP_CLAIMED;
+    struct jzx__op *op = jzx__op_slot_at(jzx__op_slots_of(loop), (uint32_t)id);
+    if (op == NULL)
+        return NULL;
+    /* acquire: pairs with the release in jzx__op_launch; the slot is that operation's, or later */
+    uint64_t state = jzx__atomic_load_acquire(&op->state);
+    do {
+        if (state >> 32 != id >> 32 || (state & mask) != wanted)
+            return NULL;
+        /* acquire: pairs with the release in jzx__op_launch; the slot may be read. release: pairs
+         * with the acquire of the next claim, which finds it taken */
+    } while (!jzx__atomic_cas_acq_rel(&op->state, &state, state | JZX__OP_CLAIMED));
+    if (JZX_LIKELY(op->ops == ops))
+        return op;
+    /* release: pairs with the acquire of the claim of its own part */
+    (void)jzx__atomic_add_acq_rel(&op->state, 0u - (uint64_t)JZX__OP_CLAIMED);
+    return NULL;
+}
+
+bool jzx__op_grow(struct jzx__op *op, struct jzx__worker *me, size_t capacity) {
+    struct jzx__message *old = op->message;
+    if (capacity <= jzx__op_capacity(op))
+        return true;
+    struct jzx__message *grown = jzx__message_create(op->loop, me, sizeof(jzx_result) + capacity);
+    if (grown == NULL)
+        return false;
+    grown->node.generation = old->node.generation;
+    grown->node.weight = old->node.weight;
+    grown->node.lane = old->node.lane;
+    grown->sender = old->sender;
+    grown->tag = old->tag;
+    memcpy(grown->payload, old->payload, sizeof(jzx_result));
+    op->message = grown;
+    old->node.lane = JZX__LANE_USER; /* a block as any */
+    jzx__message_destroy(op->loop, me, old);
+    return true;
 }
 
 /* ---- cancel ---- */

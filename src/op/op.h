@@ -33,6 +33,8 @@
  *       no owner: it is never LISTED, PENDING alone keeps it, and no end of an actor touches it.
  *       The target's settle is called once, after DONE and before PENDING goes, so it may use the
  *       slot. The part that does the work completes it before its loop closes, as all others.
+ *   O11 an operation that anybody may complete by its id (CLAIMABLE, from begin on) is claimed
+ *       first: CLAIMED is set by one at a time, which is the part that has PENDING.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
@@ -58,6 +60,8 @@
 #define JZX__OP_CANCEL 0x10u
 #define JZX__OP_ORPHAN 0x20u
 #define JZX__OP_HELD 0x40u
+#define JZX__OP_CLAIMABLE 0x80u
+#define JZX__OP_CLAIMED 0x100u
 #define JZX__OP_GENERATION_ONE ((uint64_t)1 << 32)
 
 /* What a part keeps of its operation in the slot. */
@@ -175,6 +179,7 @@ struct jzx__op_spec {
     uint32_t tag;                  /* of its message */
     bool is_waited;                /* it has none (O8) */
     bool borrows;                  /* O9 */
+    bool is_claimable;             /* O11 */
     jzx_msg_destructor destructor; /* of its message, which may have no result yet: all zeroes */
 };
 
@@ -212,6 +217,15 @@ static inline void jzx__op_set_os_error(struct jzx__op *op, int error) {
  * slot is not the part's any more (O2). Any thread, in a visit; me may be NULL. */
 void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
                       size_t len);
+
+/* The same by its id, for parts whose operations are completed by whoever has that (O11): the
+ * caller completes it, and nobody else. NULL: it is complete, or about to be, or none with these
+ * ops. Any thread, in a visit. */
+struct jzx__op *jzx__op_claim(struct jzx_loop *loop, jzx_op id, const struct jzx__op_ops *ops);
+
+/* Of a claimed one that completes by a message: makes room for so many bytes of data. What was in
+ * it is gone. False without memory. me may be NULL. */
+bool jzx__op_grow(struct jzx__op *op, struct jzx__worker *me, size_t capacity);
 
 /* ---- one that is waited for (O8), in the turn that began it ---- */
 

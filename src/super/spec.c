@@ -45,16 +45,21 @@ static const char *wrong_backoff(const jzx_backoff *backoff) {
 
 static const char *wrong_opts(const jzx_supervisor_opts *opts, unsigned depth);
 
-/* One of four. */
-static const char *wrong_kind_of(const jzx_child_spec *child) {
+static const char *wrong_kind(const jzx_child_spec *child) {
     int kinds = (child->behavior != NULL) + (child->fiber != NULL) + (child->supervisor != NULL) +
-                (child->type != NULL);
-    if (kinds == 1)
-        return NULL;
-    return kinds == 0                  ? "behavior"
-           : child->supervisor != NULL ? "supervisor"
-           : child->fiber != NULL      ? "fiber"
-                                       : "type";
+                (child->process != NULL) + (child->type != NULL);
+    if (kinds == 0)
+        return "behavior";
+    if (kinds != 1)
+        return child->process != NULL      ? "process"
+               : child->supervisor != NULL ? "supervisor"
+               : child->fiber != NULL      ? "fiber"
+                                           : "type";
+    if (!jzx__process_fits(child->process, child->method, child->input, child->input_len))
+        return "process";
+    if (child->process != NULL && child->init != NULL)
+        return "init";
+    return child->process != NULL && child->cleanup != NULL ? "cleanup" : NULL;
 }
 
 const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
@@ -64,9 +69,9 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         (child->registered != NULL &&
          (child->registered[0] == '\0' || child->registered[0] == '@'))) /* see jzx/name.h */
         return "registered";
-    const char *wrong_kind = wrong_kind_of(child);
-    if (wrong_kind != NULL)
-        return wrong_kind;
+    const char *wrong = wrong_kind(child);
+    if (wrong != NULL)
+        return wrong;
     if (!jzx__stack_size_is_valid(child->fiber, child->stack_size_bytes))
         return "stack_size_bytes";
     if (child->migratable && child->fiber == NULL)
@@ -87,7 +92,7 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         return "priority";
     if (child->significant && child->mode == JZX_PERMANENT)
         return "significant";
-    const char *wrong = wrong_backoff(&child->backoff);
+    wrong = wrong_backoff(&child->backoff);
     if (wrong == NULL && child->supervisor != NULL)
         wrong =
             depth >= JZX__SUPER_DEPTH_MAX ? "supervisor" : wrong_opts(child->supervisor, depth + 1);
@@ -226,7 +231,8 @@ static size_t size_of(const jzx_supervisor_opts *opts) {
                   string_size(opts->name);
     for (size_t i = 0; i < opts->child_count; i++) {
         const jzx_child_spec child = jzx__spec_child(opts, i);
-        size += string_size(child.name) + string_size(child.registered);
+        size += string_size(child.name) + string_size(child.registered) +
+                string_size(child.method) + child.input_len;
     }
     return size;
 }
@@ -242,9 +248,19 @@ static const char *copy_string(const char *string, char **room) {
     return copy;
 }
 
+static const void *copy_bytes(const void *bytes, size_t len, char **room) {
+    if (len == 0)
+        return NULL;
+    void *copy = memcpy(*room, bytes, len);
+    *room += len;
+    return copy;
+}
+
 static jzx_child_spec copy_child(jzx_child_spec copy, char **room) {
     copy.name = copy_string(copy.name, room);
     copy.registered = copy_string(copy.registered, room);
+    copy.method = copy_string(copy.method, room);
+    copy.input = copy_bytes(copy.input, copy.input_len, room);
     fill_child(&copy);
     return copy;
 }
