@@ -35,7 +35,8 @@ enum jzx__lane {
     JZX__LANE_OP,    /* the result of an operation, as one of the runtime; see op.h */
     JZX__LANE_IO,    /* see watch_fd.h, both */
     JZX__LANE_IO_ASK,
-    JZX__LANE_JOB, /* of a job of the scheduler API; see schedule/item.h */
+    JZX__LANE_JOB,  /* of a job of the scheduler API; see schedule/item.h */
+    JZX__LANE_FILE, /* brings a file to its new owner; see file/file.h */
     JZX__LANE_COUNT
 };
 
@@ -120,5 +121,6 @@ extern const struct jzx__lane_ops jzx__lane_group;    /* groups.c */
 extern const struct jzx__lane_ops jzx__lane_op;       /* op.c */
 extern const struct jzx__lane_ops jzx__lane_io;       /* watch_fd.c, for both of its lanes */
 extern const struct jzx__lane_ops jzx__lane_job;      /* schedule/item.c */
+extern const struct jzx__lane_ops jzx__lane_file;     /* file/file.c */
 
 #endif

@@ -87,6 +87,7 @@ extern const struct jzx__part_ops jzx__part_blocking;
 extern const struct jzx__part_ops jzx__part_io;
 extern const struct jzx__part_ops jzx__part_sync;
 extern const struct jzx__part_ops jzx__part_schedule;
+extern const struct jzx__part_ops jzx__part_file;
 
 /* Opens all parts of loop->part_ops, or none: false without memory. */
 bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config);

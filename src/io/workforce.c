@@ -46,9 +46,17 @@ static struct jzx__job *job_at_queue(struct jzx__link *link) {
     return JZX_CONTAINER_OF(link, struct jzx__job, at_queue);
 }
 
+static void complete(struct jzx__job *job, struct jzx__worker *me, jzx_err err, bool ran) {
+    struct jzx__op *op = jzx__op_of_own(job);
+    if (job->done != NULL)
+        job->done(job, me, err, ran);
+    else
+        jzx__op_complete(op, me, err, NULL, ran ? jzx__op_capacity(op) : 0); /* 0 without a copy */
+}
+
 /* A job that has not run, and will not. */
 static void refuse(struct jzx__job *job, struct jzx__worker *me, jzx_err err) {
-    jzx__op_complete(jzx__op_of_own(job), me, err, NULL, 0);
+    complete(job, me, err, false);
 }
 
 static void refuse_all(struct jzx__list *jobs, struct jzx__worker *me, jzx_err err) {
@@ -193,8 +201,7 @@ static void run(struct jzx__pool_thread *self) {
     jzx_err err = job->fn(job->arg);
     look_for_job(self); /* J3 */
     struct jzx__worker *me = jzx__loop_visit(self->pool->loop, &visit);
-    struct jzx__op *op = jzx__op_of_own(job);
-    jzx__op_complete(op, me, err, NULL, jzx__op_capacity(op)); /* 0 without a copy */
+    complete(job, me, err, true);
     jzx__visit_end(&visit);
 }
 
