@@ -34,7 +34,7 @@ static struct jzx__file *take_record(struct jzx_loop *loop, struct jzx__files *f
     }
     if (files->count == files->cap && !grow(loop, files))
         return NULL;
-    file = jzx__alloc(&loop->sched.allocator, sizeof *file);
+    file = jzx__alloc_aligned(&loop->sched.allocator, sizeof *file, JZX_CACHE_LINE);
     if (file == NULL)
         return NULL;
     *file = (struct jzx__file){.loop = loop, .index = files->count, .generation = 1};
@@ -204,16 +204,18 @@ static bool send_move(struct jzx_loop *loop, struct jzx__worker *me, struct jzx_
     return true;
 }
 
-/* Under the lock. */
+/* Under the lock, as the next. */
+static jzx_err may_give(const struct jzx__own *own, const struct jzx__file *file) {
+    if (file->owner != own->turn->ctx.self && file->owner != JZX_NOBODY)
+        return JZX_ERR_NOT_OWNER;
+    return file->flags & JZX__FILE_MOVING ? JZX_ERR_BUSY : JZX_OK;
+}
+
 static jzx_err give(struct jzx__own *own, struct jzx__file *file, jzx_actor_id to,
                     struct jzx__actor *actor) {
     struct jzx_loop *loop = own->turn->ctx.loop;
     jzx_actor_id self = own->turn->ctx.self;
     jzx_actor_id before = file->owner;
-    if (before != self && before != JZX_NOBODY)
-        return JZX_ERR_NOT_OWNER;
-    if (file->flags & JZX__FILE_MOVING)
-        return JZX_ERR_BUSY;
     file->owner = to;
     if (to == self) {
         if ((file->flags & JZX__FILE_LISTED) == 0)
@@ -244,15 +246,11 @@ static jzx_err give_inside(struct jzx__own *own, jzx_file handle, jzx_actor_id t
         return JZX_ERR_NO_MEMORY;
     jzx__lock_acquire(&files->lock);
     struct jzx__file *file = find(files, handle);
-    if (file != NULL && (file->flags & JZX__FILE_MOVING) == 0) {
-        struct jzx__cold *none = file->spare;
+    jzx_err err = file == NULL ? JZX_ERR_CLOSED : may_give(own, file);
+    if (err == JZX_OK) {
         file->spare = spare;
-        spare = none;
-    }
-    jzx_err err = file == NULL ? JZX_ERR_CLOSED : give(own, file, to, actor);
-    if (err != JZX_OK && file != NULL && (file->flags & JZX__FILE_MOVING) == 0) {
-        spare = file->spare;
-        file->spare = NULL;
+        err = give(own, file, to, actor);
+        spare = err == JZX_OK ? NULL : spare; /* to oneself there is none */
     }
     jzx__lock_release(&files->lock);
     jzx__cold_destroy(loop, own->me, spare);
@@ -363,7 +361,7 @@ static void close_files(struct jzx_loop *loop) {
         JZX_ASSERT(file->uses == 0);
         if (file->flags & JZX__FILE_OPEN)
             close_fd(files, file->fd);
-        jzx__free(allocator, file, sizeof *file);
+        jzx__free_aligned(allocator, file, sizeof *file, JZX_CACHE_LINE);
     }
     if (files->cap != 0)
         jzx__free(allocator, files->records, files->cap * sizeof(*files->records));

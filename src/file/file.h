@@ -33,7 +33,7 @@
 #define JZX__FILE_HERE 0x10u   /* F5 */
 
 struct jzx__file {
-    struct jzx__node move; /* MOVING: on its way to its new owner */
+    _Alignas(JZX_CACHE_LINE) struct jzx__node move; /* MOVING: on its way to its new owner */
     struct jzx__cold *spare;
     struct jzx__link at_owner;
     struct jzx_loop *loop;
