@@ -28,6 +28,7 @@
 #include "jzx/op.h"
 #include "jzx/path.h"
 #include "jzx/pool.h"
+#include "jzx/resolve.h"
 #include "jzx/schedule.h"
 #include "jzx/schedule_admin.h"
 #include "jzx/scope.h"

@@ -34,6 +34,13 @@ struct jzx__pool_thread {
     char name[16];
 };
 
+/* Of the job that this thread runs; see jzx_blocking_os_error. */
+static _Thread_local int os_error_of_job;
+
+void jzx_blocking_os_error(int error) {
+    os_error_of_job = error;
+}
+
 static struct jzx__pool_thread *thread_at_pool(struct jzx__link *link) {
     return JZX_CONTAINER_OF(link, struct jzx__pool_thread, at_pool);
 }
@@ -198,7 +205,10 @@ static void wait_for_call(struct jzx__pool_thread *self) {
 static void run(struct jzx__pool_thread *self) {
     struct jzx__job *job = self->job;
     struct jzx__visit visit;
+    os_error_of_job = 0;
     jzx_err err = job->fn(job->arg);
+    if (err != JZX_OK && os_error_of_job > 0)
+        jzx__op_set_os_error(jzx__op_of_own(job), os_error_of_job);
     look_for_job(self); /* J3 */
     struct jzx__worker *me = jzx__loop_visit(self->pool->loop, &visit);
     complete(job, me, err, true);
