@@ -103,8 +103,8 @@ JZX_API jzx_err jzx_signal_end(jzx_context *ctx, int signo);
 
 /* The errno behind the call that the actor has just made and that the system has failed: for logs,
  * and for what jzx_err does not tell apart. Ask right after the call. Of an operation that
- * completes by a message it is in jzx_result.os_error, of a future in its text. Only in the actor's own turn;
- * 0 elsewhere. */
+ * completes by a message it is in jzx_result.os_error, of a future in its text. Only in the actor's
+ * own turn; 0 elsewhere. */
 JZX_API int jzx_last_os_error(const jzx_context *ctx);
 
 JZX_END_C

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests on open files, as system calls. */
-#include "file/request.h"
+#include "file/execute.h"
 
 #include "base/os_error.h"
+#include "file/execute_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-bool jzx__file_fail(struct jzx__file_request *request, int error) {
+void jzx__file_fail(struct jzx__file_request *request, int error) {
     request->os_error = -error;
     request->err = jzx__os_error_status(-error);
-    return false;
 }
 
 /* ---- bytes ---- */
@@ -29,7 +29,7 @@ static ssize_t read_some(const struct jzx__file_request *request) {
 static void do_read(struct jzx__file_request *request) {
     ssize_t got = read_some(request);
     if (got < 0)
-        (void)jzx__file_fail(request, (int)got);
+        jzx__file_fail(request, (int)got);
     else if (got == 0)
         request->err = JZX_ERR_END;
     else
@@ -72,7 +72,7 @@ static void do_write(struct jzx__file_request *request) {
     int err = jzx__file_write_all(request->os, request->file->fd, parts, request->part_count,
                                   offset, &request->count);
     if (err < 0)
-        (void)jzx__file_fail(request, err);
+        jzx__file_fail(request, err);
 }
 
 /* ---- the rest ---- */
@@ -84,7 +84,7 @@ static void do_open(struct jzx__file_request *request) {
     } while (fd == -EINTR);
     request->fd = fd;
     if (fd < 0)
-        (void)jzx__file_fail(request, fd);
+        jzx__file_fail(request, fd);
 }
 
 static int sync_or_size(const struct jzx__file_request *request) {
@@ -104,7 +104,7 @@ static void do_sync_or_size(struct jzx__file_request *request) {
         err = sync_or_size(request);
     } while (err == -EINTR);
     if (err < 0)
-        (void)jzx__file_fail(request, err);
+        jzx__file_fail(request, err);
 }
 
 static int64_t ns_of(struct timespec time) {
@@ -123,7 +123,7 @@ static void do_stat(struct jzx__file_request *request) {
     int err = request->what == JZX__FILE_DO_STAT ? request->os->stat(request->file->fd, &stat)
                                                  : request->os->stat_path(request->path, &stat);
     if (err < 0) {
-        (void)jzx__file_fail(request, err);
+        jzx__file_fail(request, err);
         return;
     }
     const jzx_file_info info = {.bytes = (uint64_t)stat.st_size,

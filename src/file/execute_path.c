@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests on names, as system calls. What is to appear whole is written to a file beside it first,
  * which is then renamed; on any error that one is removed. */
-#include "file/request.h"
+#include "file/execute_path.h"
 
 #include "base/atomic.h"
+#include "file/execute.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,7 +204,7 @@ static void list(struct jzx__file_request *request) {
     ssize_t got;
     int fd = retry_open(request->os, request->path, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) {
-        (void)jzx__file_fail(request, fd);
+        jzx__file_fail(request, fd);
         return;
     }
     do {
@@ -212,7 +213,7 @@ static void list(struct jzx__file_request *request) {
             request->err = JZX_ERR_TOO_LONG;
     } while ((got > 0 || got == -EINTR) && request->err == JZX_OK);
     if (got < 0)
-        (void)jzx__file_fail(request, (int)got);
+        jzx__file_fail(request, (int)got);
     if (request->err != JZX_OK)
         request->count = 0;
     (void)request->os->close(fd);
@@ -263,5 +264,5 @@ void jzx__file_execute_path(struct jzx__file_request *request) {
     }
     int err = execute(request);
     if (err < 0)
-        (void)jzx__file_fail(request, err);
+        jzx__file_fail(request, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls on names, each in three ways: they say what is to be done. */
-#include "file/request.h"
+#include "file/start.h"
 
 #include "jzx/path.h"
 

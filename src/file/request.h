@@ -58,31 +58,4 @@ struct jzx__file_request {
     uint64_t count; /* bytes */
 };
 
-/* Makes the system calls. On a thread that may block. */
-void jzx__file_execute(struct jzx__file_request *request);
-
-/* ---- for jzx__file_execute ---- */
-
-/* Ends it with the negative errno; false. */
-bool jzx__file_fail(struct jzx__file_request *request, int error);
-
-/* Writes all of the parts, which change; *count grows. 0 or the negative errno. */
-int jzx__file_write_all(const struct jzx__file_os *os, int fd, struct iovec *parts, uint32_t count,
-                        off_t offset, uint64_t *done);
-
-/* Those that work on names. */
-void jzx__file_execute_path(struct jzx__file_request *request);
-
-/* ---- the three ways (start.c) ---- */
-
-/* Suspends the calling fiber. request->err is set in every case. */
-jzx_err jzx__file_wait(jzx_context *ctx, const char *call, struct jzx__file_request *request,
-                       uint64_t deadline_ns);
-
-/* Copies what the request points to. */
-jzx_err jzx__file_start_to(jzx_context *ctx, const struct jzx__file_request *request, uint32_t tag,
-                           jzx_op *op);
-jzx_err jzx__file_start_async(jzx_loop *loop, const struct jzx__file_request *request,
-                              jzx_future **future);
-
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A request in three ways: for a fiber that waits, by a message, as a future. And the back end that
  * carries requests out: the pool of threads. */
-#include "file/request.h"
+#include "file/start.h"
 
 #include "base/alloc.h"
 #include "fiber/fiber.h"
 #include "fiber/operate.h"
+#include "file/execute.h"
 #include "future/operate.h"
 #include "io/workforce.h"
 
