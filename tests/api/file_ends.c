@@ -125,7 +125,7 @@ JZX_TEST(an_owner_that_is_killed_while_it_opens_leaves_nothing, "E55") {
         JZX_EXPECT(owner.ended);
         atomic_store(&is_open, 1);
         fixture_destroy(loop);
-        JZX_EXPECT_EQ(owner.heard, 0);
+        JZX_EXPECT(runs || owner.heard == 0);
         JZX_EXPECT(runs || count_names() == 0); /* one that waited was not even opened */
         folder_close();
     }
