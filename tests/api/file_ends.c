@@ -126,7 +126,7 @@ JZX_TEST(an_owner_that_is_killed_while_it_opens_leaves_nothing, "E55") {
         atomic_store(&is_open, 1);
         fixture_destroy(loop);
         JZX_EXPECT(runs || owner.heard == 0);
-        JZX_EXPECT(jzx_test_runs() > runs); /* it has asked */
+        JZX_EXPECT(jzx_test_runs() > runs);     /* it has asked */
         JZX_EXPECT(runs || count_names() == 0); /* one that waited was not even opened */
         folder_close();
     }
