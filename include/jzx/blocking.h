@@ -99,6 +99,13 @@ JZX_API jzx_blocking_pool *jzx_blocking_pool_find(jzx_loop *loop, const char *na
 /* Any thread. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_blocking_pool_stats(jzx_blocking_pool *pool, jzx_blocking_stats *stats);
 
+/* ---- in a job ---- */
+
+/* The errno behind the error that the function is about to return: jzx_result.os_error,
+ * jzx_last_os_error of a fiber that waits, or the text of the future has it then. Elsewhere it does
+ * nothing. */
+JZX_API void jzx_blocking_os_error(int error);
+
 /* ---- jobs: only in an actor's own turn, its init included, its cleanup not ----
  *
  * JZX_OK: the message comes, once. Else nothing has happened: JZX_ERR_FULL, JZX_ERR_NO_THREAD (the

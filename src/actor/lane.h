@@ -37,6 +37,7 @@ enum jzx__lane {
     JZX__LANE_IO_ASK,
     JZX__LANE_JOB,    /* of a job of the scheduler API; see schedule/item.h */
     JZX__LANE_URGENT, /* overtakes all others; see urgent.h */
+    JZX__LANE_FILE,   /* brings a file to its new owner; see file/file.h */
     JZX__LANE_COUNT
 };
 
@@ -122,5 +123,6 @@ extern const struct jzx__lane_ops jzx__lane_op;       /* op.c */
 extern const struct jzx__lane_ops jzx__lane_io;       /* watch_fd.c, for both of its lanes */
 extern const struct jzx__lane_ops jzx__lane_job;      /* schedule/item.c */
 extern const struct jzx__lane_ops jzx__lane_urgent;   /* urgent.c */
+extern const struct jzx__lane_ops jzx__lane_file;     /* file/file.c */
 
 #endif

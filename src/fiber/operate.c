@@ -66,6 +66,21 @@ static __attribute__((noinline)) jzx_err settle(jzx_context *ctx, struct jzx__op
     return err;
 }
 
+jzx_err jzx__fiber_operate_fully(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns) {
+    jzx_err reason = wait_for(ctx, op, deadline_ns);
+    if (reason != JZX_OK) {
+        struct jzx__fiber *fiber = jzx__fiber_of_turn(jzx__turn_of(ctx));
+        uint64_t limit_ns = fiber->limit_ns;
+        (void)jzx_op_cancel(ctx->loop, jzx__op_id(op)); /* if it has not begun yet */
+        fiber->limit_ns = JZX_NEVER;
+        if (wait_for(ctx, op, JZX_NEVER) != JZX_OK)
+            outlast(ctx, op, JZX_NEVER);
+        fiber->limit_ns = limit_ns;
+    }
+    jzx_err err = settle(ctx, op, true, NULL, NULL);
+    return err == JZX_ERR_CANCELLED && reason != JZX_OK ? reason : err; /* cancelled for that */
+}
+
 jzx_err jzx__fiber_operate(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns, void *data,
                            size_t *len) {
     jzx_err reason = wait_for(ctx, op, deadline_ns);

@@ -13,4 +13,8 @@
 jzx_err jzx__fiber_operate(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns, void *data,
                            size_t *len);
 
+/* The same for one that borrows, and that nothing can stop when it has begun: it is cancelled when
+ * the deadline has passed or the fiber is to end, and waited for to its end all the same. */
+jzx_err jzx__fiber_operate_fully(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns);
+
 #endif

@@ -132,6 +132,7 @@ static struct jzx__node *after(const struct jzx__task *task, const struct jzx__n
  * does. It is gone after that, or a message as others. */
 static bool is_signal(struct jzx__node *node) {
     return node->lane == JZX__LANE_LEAVE || node->lane == JZX__LANE_IO_ASK ||
+           node->lane == JZX__LANE_FILE ||
            (node->lane == JZX__LANE_DOWN && !jzx__watch_has_fired(node)) ||
            (node->lane == JZX__LANE_WATCH && !jzx__watch_was_told(node));
 }

@@ -11,8 +11,8 @@
  *       gone: a future that outlives its loop is settled.
  *
  * Rejected: an actor that owns the operations of all futures (a message and a turn more for each,
- * and a list that all workers share); a reject at once by the cancel (the part would write its data to
- * memory of its own first, and B2 would not tell when a descriptor or a buffer is free). */
+ * and a list that all workers share); a reject at once by the cancel (the part would write its data
+ * to memory of its own first, and B2 would not tell when a descriptor or a buffer is free). */
 #ifndef JZX_FUTURE_OPERATE_H
 #define JZX_FUTURE_OPERATE_H
 

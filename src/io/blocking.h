@@ -43,7 +43,11 @@ struct jzx__job {
     struct jzx__link at_queue;
     struct jzx_blocking_pool *pool;
     jzx_blocking_fn fn;
-    void *arg;     /* with a copy: the data of the result */
+    void *arg; /* with a copy: the data of the result */
+    /* For parts of the library, in place of jzx__op_complete: the function has returned err, or
+     * will not be called (ran). On the thread of the pool, or on that of who cancels; in a visit.
+     * NULL: completes the operation with err, and its whole capacity if it ran. */
+    void (*done)(struct jzx__job *job, struct jzx__worker *me, jzx_err err, bool ran);
     uint8_t place; /* enum jzx__job_place; under the lock of the pool (J1) */
 };
 

@@ -452,11 +452,13 @@ const struct jzx__lane_ops jzx__lane_io = {
 static void init(void *record) {
     struct jzx__actor_io *own = record;
     jzx__list_init(&own->watches);
+    jzx__list_init(&own->things);
 }
 
 /* Its owner ends. */
 static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
-    struct jzx__list *watches = &actor_io(actor)->watches;
+    struct jzx__actor_io *own = actor_io(actor);
+    struct jzx__list *watches = &own->watches;
     struct jzx__io *io = jzx__io_of(jzx__loop_of(me));
     jzx__lock_acquire(&io->lock);
     while (!jzx__list_is_empty(watches)) {
@@ -466,6 +468,8 @@ static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
         unlist(me, actor, watch);
     }
     jzx__lock_release(&io->lock);
+    if (own->end_things != NULL)
+        own->end_things(me, &own->things);
 }
 
 static void release_part(struct jzx_loop *loop, struct jzx__worker *me, void *record) {

@@ -73,6 +73,10 @@ _Static_assert(sizeof(struct jzx__fd_watch) <= (size_t)JZX__BLOCK_SIZE_MIN << JZ
 /* What an actor has of I/O: its part. */
 struct jzx__actor_io {
     struct jzx__list watches;
+    /* What another layer has of it (files), under that layer's lock, and how it ends with the
+     * actor; NULL: it has none. An own record for each would not fit the cold one. */
+    struct jzx__list things;
+    void (*end_things)(struct jzx__worker *me, struct jzx__list *things);
 };
 
 _Static_assert(sizeof(struct jzx__actor_io) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");

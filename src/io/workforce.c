@@ -34,6 +34,13 @@ struct jzx__pool_thread {
     char name[16];
 };
 
+/* Of the job that this thread runs; see jzx_blocking_os_error. */
+static _Thread_local int os_error_of_job;
+
+void jzx_blocking_os_error(int error) {
+    os_error_of_job = error;
+}
+
 static struct jzx__pool_thread *thread_at_pool(struct jzx__link *link) {
     return JZX_CONTAINER_OF(link, struct jzx__pool_thread, at_pool);
 }
@@ -46,9 +53,17 @@ static struct jzx__job *job_at_queue(struct jzx__link *link) {
     return JZX_CONTAINER_OF(link, struct jzx__job, at_queue);
 }
 
+static void complete(struct jzx__job *job, struct jzx__worker *me, jzx_err err, bool ran) {
+    struct jzx__op *op = jzx__op_of_own(job);
+    if (job->done != NULL)
+        job->done(job, me, err, ran);
+    else
+        jzx__op_complete(op, me, err, NULL, ran ? jzx__op_capacity(op) : 0); /* 0 without a copy */
+}
+
 /* A job that has not run, and will not. */
 static void refuse(struct jzx__job *job, struct jzx__worker *me, jzx_err err) {
-    jzx__op_complete(jzx__op_of_own(job), me, err, NULL, 0);
+    complete(job, me, err, false);
 }
 
 static void refuse_all(struct jzx__list *jobs, struct jzx__worker *me, jzx_err err) {
@@ -190,11 +205,13 @@ static void wait_for_call(struct jzx__pool_thread *self) {
 static void run(struct jzx__pool_thread *self) {
     struct jzx__job *job = self->job;
     struct jzx__visit visit;
+    os_error_of_job = 0;
     jzx_err err = job->fn(job->arg);
+    if (err != JZX_OK && os_error_of_job > 0)
+        jzx__op_set_os_error(jzx__op_of_own(job), os_error_of_job);
     look_for_job(self); /* J3 */
     struct jzx__worker *me = jzx__loop_visit(self->pool->loop, &visit);
-    struct jzx__op *op = jzx__op_of_own(job);
-    jzx__op_complete(op, me, err, NULL, jzx__op_capacity(op)); /* 0 without a copy */
+    complete(job, me, err, true);
     jzx__visit_end(&visit);
 }
 

@@ -23,6 +23,7 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_IO_ASK] = &jzx__lane_io,
     [JZX__LANE_JOB] = &jzx__lane_job,
     [JZX__LANE_URGENT] = &jzx__lane_urgent,
+    [JZX__LANE_FILE] = &jzx__lane_file,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
@@ -45,6 +46,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_SCHEDULE] = &jzx__part_schedule,
     [JZX__PART_TYPED] = &jzx__part_typed,
     [JZX__PART_MANUAL] = &jzx__part_manual,
+    [JZX__PART_FILE] = &jzx__part_file,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

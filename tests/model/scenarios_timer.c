@@ -68,6 +68,7 @@ const struct jzx__kind_ops jzx__kind_manual = {0};
 const struct jzx__kind_ops jzx__kind_process = {0};
 const struct jzx__part_ops jzx__part_op = {0};
 const struct jzx__part_ops jzx__part_blocking = {0};
+const struct jzx__part_ops jzx__part_file = {0};
 const struct jzx__lane_ops jzx__lane_op = {0};
 const struct jzx__part_ops jzx__part_io = {0};
 const struct jzx__lane_ops jzx__lane_io = {0};
@@ -76,6 +77,7 @@ const struct jzx__part_ops jzx__part_typed = {0};
 const struct jzx__part_ops jzx__part_manual = {0};
 const struct jzx__part_ops jzx__part_process = {0};
 const struct jzx__lane_ops jzx__lane_job = {0};
+const struct jzx__lane_ops jzx__lane_file = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};
 const struct jzx__part_ops jzx__part_sync = {0};
 

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* A request in three ways: for a fiber that waits, by a message, as a future. And the back end that
+ * carries requests out: the pool of threads. */
+#include "file/start.h"
+
+#include "base/alloc.h"
+#include "fiber/fiber.h"
+#include "fiber/operate.h"
+#include "file/execute.h"
+#include "future/operate.h"
+#include "io/workforce.h"
+
+#include <string.h>
+
+/* ---- the back end ---- */
+
+/* JZX_FILE_POOL, made when it is needed. */
+static jzx_err pool_of(struct jzx_loop *loop, struct jzx_blocking_pool **pool) {
+    struct jzx__files *files = jzx__files_of(loop);
+    /* acquire: pairs with the release below; the pool is there */
+    *pool = jzx__atomic_load_acquire(&files->pool);
+    if (JZX_LIKELY(*pool != NULL))
+        return JZX_OK;
+    const jzx_blocking_opts opts =
+        JZX_BLOCKING_OPTS(.name = JZX_FILE_POOL, .threads_max = JZX_DEFAULT_FILE_THREADS);
+    jzx_err err = jzx_blocking_pool_create(loop, &opts, pool);
+    if (err == JZX_ERR_EXISTS)
+        *pool = jzx_blocking_pool_find(loop, JZX_FILE_POOL); /* of the program's making */
+    else if (err != JZX_OK)
+        return err;
+    /* release: pairs with the acquire above. Others store the same */
+    jzx__atomic_store_release(&files->pool, *pool);
+    return JZX_OK;
+}
+
+static jzx_err execute(void *arg) {
+    struct jzx__file_request *request = arg;
+    jzx__file_execute(request);
+    return request->err;
+}
+
+static bool opens(const struct jzx__file_request *request) {
+    return request->what == JZX__FILE_DO_OPEN || request->what == JZX__FILE_DO_TEMPORARY;
+}
+
+static bool uses_position(const struct jzx__file_request *request) {
+    return (request->what == JZX__FILE_DO_READ || request->what == JZX__FILE_DO_WRITE) &&
+           request->offset == JZX_FILE_HERE;
+}
+
+/* Gives its file up (R1). */
+static void leave_file(struct jzx__file_request *request, bool ran) {
+    if (request->file == NULL)
+        return;
+    if (opens(request))
+        jzx__file_opened(request->file, ran ? request->fd : -1);
+    else
+        jzx__file_unuse(request->file, uses_position(request));
+    request->file = NULL;
+}
+
+/* What an operation that opens a file for a future has come to is nobody's: if nobody will hear of
+ * it, it is closed. */
+static void close_unwanted(const struct jzx__op *op, const struct jzx__file_request *request) {
+    if (opens(request) && request->err == JZX_OK && op->has_target &&
+        !jzx_promise_is_wanted((const jzx_promise *)op->target.who))
+        (void)jzx_file_close(op->loop, request->handle);
+}
+
+/* What its data are: *data is NULL if they are in place. */
+static size_t data_of(const struct jzx__file_request *request, const void **data) {
+    *data = NULL;
+    switch (request->what) {
+    case JZX__FILE_DO_OPEN:
+    case JZX__FILE_DO_TEMPORARY:
+        *data = &request->handle;
+        return request->err == JZX_OK ? sizeof request->handle : 0;
+    case JZX__FILE_DO_WRITE: *data = &request->count; return sizeof request->count;
+    case JZX__FILE_DO_READ:
+    case JZX__FILE_DO_LIST:
+    case JZX__FILE_DO_STAT:
+    case JZX__FILE_DO_STAT_PATH: return request->err == JZX_OK ? request->count : 0;
+    default: return 0;
+    }
+}
+
+static void free_block(struct jzx_loop *loop, struct jzx__file_request *request) {
+    jzx__free(&loop->sched.allocator, request, request->block_size);
+}
+
+static void done(struct jzx__job *job, struct jzx__worker *me, jzx_err err, bool ran) {
+    struct jzx__file_request *request = job->arg;
+    struct jzx__op *op = jzx__op_of_own(job);
+    struct jzx_loop *loop = op->loop;
+    const void *data = NULL;
+    bool has_block = request->block_size != 0;
+    if (!ran) {
+        request->err = err;
+        request->count = 0;
+    }
+    leave_file(request, ran);
+    close_unwanted(op, request);
+    size_t len = has_block && ran ? data_of(request, &data) : 0;
+    if (ran)
+        jzx__op_set_os_error(op, request->os_error);
+    jzx__op_complete(op, me, request->err, data, len); /* one of a fiber may be gone with it */
+    if (has_block)
+        free_block(loop, request);
+}
+
+static const struct jzx__op_ops ops = {.cancel = jzx__workforce_cancel};
+
+/* Launches the operation for the request, which comes back by done. */
+static jzx_err submit(struct jzx__op *op, struct jzx__file_request *request,
+                      struct jzx_blocking_pool *pool, struct jzx__worker *me) {
+    struct jzx__job *job = jzx__op_own(op);
+    *job = (struct jzx__job){.pool = pool, .fn = execute, .arg = request, .done = done};
+    jzx__op_launch(op);
+    return jzx__workforce_submit(pool, job, me);
+}
+
+/* ---- before ---- */
+
+/* Its table of calls, and its use of a file (R1). */
+static jzx_err prepare(struct jzx_loop *loop, struct jzx__own *own,
+                       struct jzx__file_request *request) {
+    request->os = jzx__files_of(loop)->os;
+    request->file = NULL;
+    if (jzx__sched_is_stopped(&loop->sched))
+        return JZX_ERR_LOOP_CLOSED;
+    if (opens(request)) {
+        request->file = jzx__file_create(loop, own);
+        if (request->file == NULL)
+            return JZX_ERR_NO_MEMORY;
+        request->handle = jzx__file_handle(request->file);
+        return JZX_OK;
+    }
+    if (request->path != NULL)
+        return JZX_OK;
+    return jzx__file_use(loop, request->handle, uses_position(request), &request->file);
+}
+
+static size_t text_size(const char *text) {
+    return text == NULL ? 0 : strlen(text) + 1;
+}
+
+static size_t given_size(const struct jzx__file_request *request) {
+    size_t size = 0;
+    bool has_parts = request->what == JZX__FILE_DO_WRITE || request->what == JZX__FILE_DO_REPLACE;
+    for (uint32_t i = 0; has_parts && i < request->part_count; i++)
+        size += request->parts[i].iov_len;
+    return size;
+}
+
+static const char *copy_text(char **place, const char *text) {
+    size_t size = text_size(text);
+    const char *copy = *place;
+    if (size != 0)
+        memcpy(*place, text, size);
+    *place += size;
+    return text == NULL ? NULL : copy;
+}
+
+/* The pieces become one. */
+static void copy_parts(struct jzx__file_request *copy, char *place, size_t size) {
+    const struct iovec *parts = copy->parts;
+    copy->part = (struct iovec){place, size};
+    for (uint32_t i = 0; size != 0 && i < copy->part_count; i++) {
+        if (parts[i].iov_len != 0)
+            memcpy(place, parts[i].iov_base, parts[i].iov_len);
+        place += parts[i].iov_len;
+    }
+    copy->parts = &copy->part;
+    copy->part_count = 1;
+}
+
+/* A block with all that the request points to (R2); NULL without memory. */
+static struct jzx__file_request *copy_request(struct jzx_loop *loop,
+                                              const struct jzx__file_request *request) {
+    size_t given = given_size(request);
+    size_t size = sizeof *request + text_size(request->path) + text_size(request->other) + given;
+    struct jzx__file_request *copy = jzx__alloc(&loop->sched.allocator, size);
+    if (copy == NULL)
+        return NULL;
+    *copy = *request;
+    copy->block_size = size;
+    char *place = (char *)(copy + 1);
+    copy->path = copy_text(&place, request->path);
+    copy->other = copy_text(&place, request->other);
+    copy_parts(copy, place, given);
+    return copy;
+}
+
+static size_t capacity_of(const struct jzx__file_request *request) {
+    switch (request->what) {
+    case JZX__FILE_DO_OPEN:
+    case JZX__FILE_DO_TEMPORARY: return sizeof request->handle;
+    case JZX__FILE_DO_WRITE: return sizeof request->count;
+    case JZX__FILE_DO_STAT:
+    case JZX__FILE_DO_STAT_PATH: return sizeof(jzx_file_info);
+    case JZX__FILE_DO_READ:
+    case JZX__FILE_DO_LIST: return request->capacity;
+    default: return 0;
+    }
+}
+
+/* What is read goes to the data of the operation. */
+static void aim_at(struct jzx__file_request *request, const struct jzx__op *op) {
+    request->data = jzx__op_data(op);
+    if (request->what == JZX__FILE_DO_READ)
+        request->part = (struct iovec){request->data, request->capacity};
+}
+
+/* ---- a fiber waits ---- */
+
+static jzx_err begin_wait(struct jzx__own *own, struct jzx__file_request *request,
+                          struct jzx__op **op) {
+    const struct jzx__op_spec spec = {.ops = &ops, .is_waited = true, .borrows = true};
+    struct jzx_blocking_pool *pool;
+    jzx_err err = prepare(own->turn->ctx.loop, own, request);
+    if (err != JZX_OK)
+        return err;
+    err = pool_of(own->turn->ctx.loop, &pool);
+    if (err == JZX_OK)
+        err = jzx__op_begin(own, &spec, op);
+    if (err == JZX_OK) {
+        err = submit(*op, request, pool, own->me);
+        if (err != JZX_OK)
+            jzx__op_undo(own, *op);
+    }
+    if (err != JZX_OK)
+        leave_file(request, false);
+    return err;
+}
+
+jzx_err jzx__file_wait(jzx_context *ctx, const char *call, struct jzx__file_request *request,
+                       uint64_t deadline_ns) {
+    struct jzx__own own;
+    struct jzx__op *op;
+    request->block_size = 0;
+    request->count = 0;
+    if (!jzx__fiber_may_wait(ctx))
+        return jzx__fiber_refuse(ctx, call);
+    if (deadline_ns != JZX_NEVER && deadline_ns <= jzx_loop_now(ctx->loop))
+        return JZX_ERR_TIMEOUT;
+    if (!jzx__own_begin(&own, ctx))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = begin_wait(&own, request, &op);
+    jzx__own_end(&own);
+    return err != JZX_OK ? err : jzx__fiber_operate_fully(ctx, op, deadline_ns);
+}
+
+/* ---- by a message ---- */
+
+static jzx_err begin_to(struct jzx__own *own, struct jzx__file_request *request, uint32_t tag,
+                        jzx_op *id) {
+    const struct jzx__op_spec spec = {.ops = &ops, .capacity = capacity_of(request), .tag = tag};
+    struct jzx__op *op;
+    struct jzx_blocking_pool *pool;
+    jzx_err err = pool_of(own->turn->ctx.loop, &pool);
+    if (err == JZX_OK)
+        err = jzx__op_begin(own, &spec, &op);
+    if (err != JZX_OK)
+        return err;
+    aim_at(request, op);
+    err = submit(op, request, pool, own->me);
+    if (err != JZX_OK)
+        jzx__op_undo(own, op);
+    else if (id != NULL)
+        *id = jzx__op_id(op); /* it is LISTED: the slot stays */
+    return err;
+}
+
+jzx_err jzx__file_start_to(jzx_context *ctx, const struct jzx__file_request *request, uint32_t tag,
+                           jzx_op *op) {
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__file_request *copy = copy_request(ctx->loop, request);
+    jzx_err err = copy == NULL ? JZX_ERR_NO_MEMORY : prepare(ctx->loop, &own, copy);
+    if (err == JZX_OK)
+        err = begin_to(&own, copy, tag, op);
+    if (err != JZX_OK && copy != NULL) {
+        leave_file(copy, false);
+        free_block(ctx->loop, copy);
+    }
+    jzx__own_end(&own);
+    return err;
+}
+
+/* ---- as a future ---- */
+
+static jzx_err begin_async(struct jzx_loop *loop, struct jzx__worker *me,
+                           struct jzx__file_request *request, struct jzx_future **future) {
+    const struct jzx__future_op what = {.ops = &ops,
+                                        .capacity = capacity_of(request),
+                                        .has_result = request->what == JZX__FILE_DO_READ ||
+                                                      request->what == JZX__FILE_DO_LIST};
+    struct jzx__op *op;
+    struct jzx_blocking_pool *pool;
+    jzx_err err = pool_of(loop, &pool);
+    if (err == JZX_OK)
+        err = jzx__future_operate(loop, me, &what, &op, future);
+    if (err != JZX_OK)
+        return err;
+    aim_at(request, op);
+    err = submit(op, request, pool, me);
+    if (err != JZX_OK)
+        jzx__future_undo(op, me);
+    return err;
+}
+
+jzx_err jzx__file_start_async(jzx_loop *loop, const struct jzx__file_request *request,
+                              jzx_future **future) {
+    struct jzx__visit visit;
+    struct jzx_future *made;
+    if (loop == NULL || future == NULL)
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    struct jzx__file_request *copy = copy_request(loop, request);
+    jzx_err err = copy == NULL ? JZX_ERR_NO_MEMORY : prepare(loop, NULL, copy);
+    if (err == JZX_OK)
+        err = begin_async(loop, me, copy, &made);
+    if (err != JZX_OK && copy != NULL) {
+        leave_file(copy, false);
+        free_block(loop, copy);
+    }
+    jzx__visit_end(&visit);
+    if (err == JZX_OK)
+        *future = made;
+    return err;
+}
