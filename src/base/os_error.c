@@ -2,6 +2,8 @@
 #include "base/os_error.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 jzx_err jzx__os_error_status(int error) {
     switch (error) {
@@ -39,4 +41,22 @@ jzx_err jzx__os_error_status(int error) {
     case ENAMETOOLONG: return JZX_ERR_TOO_LONG;
     default: return JZX_ERR_IO;
     }
+}
+
+/* strerror_r returns its text in one C library, and a status in another. */
+static const char *text_returned(const char *text, const char *buffer) {
+    (void)buffer;
+    return text;
+}
+
+static const char *text_written(int failed, const char *buffer) {
+    return failed == 0 ? buffer : "unknown error";
+}
+
+void jzx__os_error_text(int error, char *text, size_t size) {
+    char buffer[64] = "";
+    const char *name = _Generic(strerror_r(error, buffer, sizeof buffer), char *
+                                : text_returned, int
+                                : text_written)(strerror_r(error, buffer, sizeof buffer), buffer);
+    snprintf(text, size, "%s (errno %d)", name, error);
 }

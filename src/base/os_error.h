@@ -5,7 +5,16 @@
 
 #include "jzx/error.h"
 
+#include <stddef.h>
+
+/* Bytes that hold every text of the next function. */
+#define JZX__OS_ERROR_TEXT_SIZE 96u
+
 /* error is positive. JZX_ERR_IO where the library has no name of its own for it. */
 jzx_err jzx__os_error_status(int error);
+
+/* Writes what the system calls that error, with its number: "No such file or directory (errno 2)".
+ * Cut to fit; always ended. Any thread. */
+void jzx__os_error_text(int error, char *text, size_t size);
 
 #endif

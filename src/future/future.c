@@ -157,6 +157,8 @@ static void write_outcome(struct jzx_future *future, const struct outcome *outco
         /* relaxed: published with the state */
         jzx__atomic_store_relaxed(&future->value.moved.object, (void *)(uintptr_t)outcome->value);
         future->value.moved.drop = outcome->drop;
+    } else if (outcome->value == future->value.bytes) {
+        return; /* it was written in place (operate/B1) */
     } else if (outcome->value != NULL) {
         memcpy(future->value.bytes, outcome->value, future->value_size);
     } else {

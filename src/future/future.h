@@ -96,7 +96,8 @@ struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx_
 void *jzx__future_extra(struct jzx_future *future);
 
 /* The promise's side, inside: settles it unless it was (then JZX_ERR_CANCELLED), and wakes. The
- * promise's place is still taken: jzx__future_let_go gives it up. value may be NULL: zeroes. */
+ * promise's place is still taken: jzx__future_let_go gives it up. value may be NULL: zeroes; or
+ * future->value.bytes: it was written there, by who alone can settle it. */
 jzx_err jzx__future_resolve(struct jzx_future *future, struct jzx__worker *me, const void *value);
 jzx_err jzx__future_reject(struct jzx_future *future, struct jzx__worker *me, jzx_err err,
                            const char *text);

@@ -98,6 +98,7 @@ static void fill(struct jzx__op *op, struct jzx__own *own, const struct jzx__op_
     op->owner = own->turn->ctx.self;
     op->is_waited = spec->is_waited;
     op->borrows = spec->borrows;
+    op->has_target = false;
     op->os_error = 0;
     jzx__list_push_back(&ops->listed, &op->at_owner);
     if (op->is_waited)
@@ -156,9 +157,30 @@ jzx_err jzx__op_begin(struct jzx__own *own, const struct jzx__op_spec *spec, str
     return JZX_OK;
 }
 
+jzx_err jzx__op_begin_for(struct jzx_loop *loop, struct jzx__worker *me,
+                          const struct jzx__op_ops *ops, const struct jzx__op_target *target,
+                          struct jzx__op **op) {
+    if (jzx__sched_is_stopped(&loop->sched))
+        return JZX_ERR_LOOP_CLOSED;
+    struct jzx__op *made = jzx__op_slot_alloc(jzx__op_slots_of(loop), cache_of(me));
+    if (made == NULL)
+        return JZX_ERR_NO_MEMORY;
+    made->loop = loop;
+    made->ops = ops;
+    made->message = NULL;
+    made->owner = JZX_NOBODY;
+    made->target = *target;
+    made->os_error = 0;
+    made->is_waited = false;
+    made->borrows = false;
+    made->has_target = true;
+    *op = made;
+    return JZX_OK;
+}
+
 void jzx__op_launch(struct jzx__op *op) {
     uint64_t before = mark(op, JZX__OP_PENDING); /* the release publishes the slot */
-    JZX_ASSERT((before & JZX__OP_HOLDERS) == JZX__OP_LISTED);
+    JZX_ASSERT((before & JZX__OP_HOLDERS) == (op->has_target ? 0 : JZX__OP_LISTED));
 }
 
 void jzx__op_undo(struct jzx__own *own, struct jzx__op *op) {
@@ -169,6 +191,12 @@ void jzx__op_undo(struct jzx__own *own, struct jzx__op *op) {
     let_go(op, own->me, JZX__OP_LISTED);
     let_go(op, own->me, JZX__OP_PENDING);
     destroy_message(own->turn->ctx.loop, own->me, message);
+}
+
+void jzx__op_undo_for(struct jzx__op *op, struct jzx__worker *me) {
+    uint64_t before = mark(op, JZX__OP_DONE); /* as above */
+    JZX_ASSERT((before & JZX__OP_DONE) == 0);
+    let_go(op, me, JZX__OP_PENDING);
 }
 
 /* ---- complete ---- */
@@ -231,6 +259,14 @@ static void complete_by_message(struct jzx__op *op, struct jzx__worker *me, jzx_
         deliver(op->loop, me, op->owner, message);
 }
 
+static void complete_target(struct jzx__op *op, struct jzx__worker *me, jzx_err err, size_t len) {
+    op->err = (int16_t)err;
+    op->len = (uint32_t)len;
+    uint64_t before = mark(op, JZX__OP_DONE);
+    JZX_ASSERT((before & (JZX__OP_PENDING | JZX__OP_DONE)) == JZX__OP_PENDING); /* O1 */
+    op->target.settle(op, me);
+}
+
 void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, const void *data,
                       size_t len) {
     JZX_ASSERT(len <= jzx__op_capacity(op));
@@ -238,6 +274,8 @@ void jzx__op_complete(struct jzx__op *op, struct jzx__worker *me, jzx_err err, c
         memcpy(jzx__op_data(op), data, len);
     if (op->is_waited)
         complete_waited(op, me, err, len);
+    else if (op->has_target)
+        complete_target(op, me, err, len);
     else
         complete_by_message(op, me, err, len);
     let_go(op, me, JZX__OP_PENDING);

@@ -29,6 +29,10 @@
  *   O9  of such an operation that **borrows** memory of the actor, the end of the actor waits for
  *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it
  *       by the feed of its worker. LISTED stays until then.
+ *   O10 an operation may complete a **target** (a future) in place of a message or a fiber. It has
+ *       no owner: it is never LISTED, PENDING alone keeps it, and no end of an actor touches it. The
+ *       target's settle is called once, after DONE and before PENDING goes, so it may use the slot.
+ *       The part that does the work completes it before its loop closes, as all others.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
@@ -69,6 +73,16 @@ struct jzx__op_ops {
     void (*cancel)(struct jzx__op *op, struct jzx__worker *me);
 };
 
+/* What an operation without an owner completes (O10). */
+struct jzx__op_target {
+    /* It is DONE, with err, os_error and len; the data are in place. Any thread, in a visit; me may
+     * be NULL. */
+    void (*settle)(struct jzx__op *op, struct jzx__worker *me);
+    void *who;       /* settle's own */
+    void *data;      /* where the part writes its data until it completes the operation */
+    size_t capacity; /* bytes there */
+};
+
 struct jzx__op {
     _Atomic uint64_t state; /* Decides */
     struct jzx_loop *loop;
@@ -84,15 +98,18 @@ struct jzx__op {
     /* The part's own. */
     _Alignas(JZX_CACHE_LINE) char own[JZX__OP_OWN_SIZE];
 
-    /* Of one that a fiber waits for (O8). */
-    struct jzx__source source;
+    union {
+        struct jzx__source source;    /* of one that a fiber waits for (O8) */
+        struct jzx__op_target target; /* of one that has one (O10) */
+    };
     struct jzx__mpsc_node mail; /* HELD and complete: on its way to home */
     struct jzx__worker *home;   /* HELD: of the owner */
     int16_t err;                /* DONE: a jzx_err; as the next two */
     uint16_t os_error;
     uint32_t len;
-    bool is_waited; /* fixed when it begins, as the next */
+    bool is_waited; /* fixed when it begins, as the next two */
     bool borrows;
+    bool has_target;
 };
 
 _Static_assert(sizeof(struct jzx__op) == 3 * JZX_CACHE_LINE, "three lines");
@@ -133,11 +150,15 @@ static inline jzx_result *jzx__op_result(const struct jzx__op *op) {
 
 /* Where its data will be: the part may write there until it completes the operation. */
 static inline void *jzx__op_data(const struct jzx__op *op) {
+    if (op->has_target)
+        return op->target.data;
     return op->message == NULL ? NULL : jzx__op_result(op) + 1;
 }
 
 /* The bytes that it has reserved for data. */
 static inline size_t jzx__op_capacity(const struct jzx__op *op) {
+    if (op->has_target)
+        return op->target.capacity;
     return op->message == NULL ? 0 : op->message->len - sizeof(jzx_result);
 }
 
@@ -156,11 +177,20 @@ struct jzx__op_spec {
  * for), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 jzx_err jzx__op_begin(struct jzx__own *own, const struct jzx__op_spec *spec, struct jzx__op **op);
 
+/* Makes one that completes the target (O10). As above, but on any thread, in a visit; me may be
+ * NULL. JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
+jzx_err jzx__op_begin_for(struct jzx_loop *loop, struct jzx__worker *me,
+                          const struct jzx__op_ops *ops, const struct jzx__op_target *target,
+                          struct jzx__op **op);
+
 /* It is PENDING, and can be cancelled. */
 void jzx__op_launch(struct jzx__op *op);
 
 /* One that was launched could not be started, and will not complete. In the turn that began it. */
 void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);
+
+/* The same for one with a target, which is not told. */
+void jzx__op_undo_for(struct jzx__op *op, struct jzx__worker *me);
 
 /* The errno behind the error that it will complete with. For who completes it, before that. */
 static inline void jzx__op_set_os_error(struct jzx__op *op, int error) {

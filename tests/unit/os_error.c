@@ -4,6 +4,7 @@
 #include "jzx_test.h"
 
 #include <errno.h>
+#include <string.h>
 
 JZX_TEST(errors_of_the_system_have_a_status_and_the_rest_is_an_io_error) {
     static const struct {
@@ -31,4 +32,15 @@ JZX_TEST(errors_of_the_system_have_a_status_and_the_rest_is_an_io_error) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         JZX_EXPECT_EQ(jzx__os_error_status(cases[i].error), cases[i].status);
+}
+
+JZX_TEST(an_error_of_the_system_has_a_text_that_fits) {
+    char text[JZX__OS_ERROR_TEXT_SIZE];
+    char small[8];
+    jzx__os_error_text(ENOSPC, text, sizeof text);
+    assert_string_equal(text, "No space left on device (errno 28)");
+    jzx__os_error_text(4711, text, sizeof text);
+    assert_non_null(strstr(text, "(errno 4711)"));
+    jzx__os_error_text(ENOSPC, small, sizeof small);
+    assert_string_equal(small, "No spac");
 }
