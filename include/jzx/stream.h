@@ -170,9 +170,8 @@ JZX_API jzx_err jzx_stream_read_exact_to(jzx_context *ctx, jzx_stream stream, si
 JZX_API jzx_err jzx_stream_read_until_to(jzx_context *ctx, jzx_stream stream, char delimiter,
                                          size_t cap, uint32_t tag, jzx_op *op);
 
-/* The same, by a future. Its value is a jzx_result *, with the data behind it: jzx_future_take
- * makes it the caller's, who gives it to jzx_msg_free. Any thread. Cancelling the future cancels
- * the read. */
+/* The same, by a future. Its value is a jzx_result with the data behind it, as in a message:
+ * sizeof(jzx_result) + cap (len) bytes. Any thread. Cancelling the future cancels the read. */
 JZX_API jzx_err jzx_stream_read_async(jzx_loop *loop, jzx_stream stream, size_t cap,
                                       jzx_future **future);
 JZX_API jzx_err jzx_stream_read_exact_async(jzx_loop *loop, jzx_stream stream, size_t len,
@@ -261,7 +260,7 @@ JZX_API jzx_err jzx_stream_sendfile_to(jzx_context *ctx, jzx_stream stream, int 
 JZX_API jzx_err jzx_stream_shutdown_to(jzx_context *ctx, jzx_stream stream, uint32_t tag,
                                        jzx_op *op);
 
-/* By a future, as for reads: its value is a jzx_result *. Any thread. */
+/* By a future without a value; that of sendfile has the number of bytes, a uint64_t. Any thread. */
 JZX_API jzx_err jzx_stream_write_async(jzx_loop *loop, jzx_stream stream, const void *buf,
                                        size_t len, jzx_future **future);
 JZX_API jzx_err jzx_stream_writev_async(jzx_loop *loop, jzx_stream stream,
@@ -351,8 +350,7 @@ JZX_API jzx_err jzx_listener_accept(jzx_context *ctx, jzx_listener listener, uin
 JZX_API jzx_err jzx_listener_accept_to(jzx_context *ctx, jzx_listener listener, uint32_t tag,
                                        jzx_op *op);
 
-/* The value is a jzx_result *, with the jzx_stream behind it, which belongs to the listener's
- * owner. Any thread. */
+/* The value is the jzx_stream, which belongs to the listener's owner. Any thread. */
 JZX_API jzx_err jzx_listener_accept_async(jzx_loop *loop, jzx_listener listener,
                                           jzx_future **future);
 

@@ -49,8 +49,7 @@ JZX_API jzx_err jzx_tcp_connect(jzx_context *ctx, const char *address, const jzx
 JZX_API jzx_err jzx_tcp_connect_to(jzx_context *ctx, const char *address,
                                    const jzx_connect_opts *opts, uint32_t tag, jzx_op *op);
 
-/* The value is a jzx_result *, with the jzx_stream behind it, which belongs to owner. Any
- * thread. */
+/* The value is the jzx_stream, which belongs to owner. Any thread. */
 JZX_API jzx_err jzx_tcp_connect_async(jzx_loop *loop, const char *address,
                                       const jzx_connect_opts *opts, jzx_actor_id owner,
                                       jzx_future **future);
