@@ -99,9 +99,10 @@ static jzx_err read_request(struct request *request, const char *address, bool i
                    : jzx__address_parse(address, &request->address);
 }
 
-/* True if the file of a Unix socket has nobody behind it. */
+/* True if the file of a Unix socket has nobody behind it. A socket of another type asks, which a
+ * listener refuses in another way, and does not see. */
 static bool is_left_behind(const struct jzx__os *os, const struct jzx__address *address) {
-    int fd = os->socket(AF_UNIX, SOCK_STREAM, 0);
+    int fd = os->socket(AF_UNIX, SOCK_DGRAM, 0);
     int err = fd < 0 ? fd : os->connect(fd, &address->any, address->size);
     if (fd >= 0)
         (void)os->close(fd);

@@ -49,6 +49,7 @@ enum jzx__socket_kind {
 
 /* Of a record, whatever kind of socket it is. */
 #define JZX__SOCKET_SIZE 448u
+_Static_assert(JZX__SOCKET_SIZE % JZX_CACHE_LINE == 0, "each begins a cache line");
 
 struct jzx__socket;
 
@@ -106,6 +107,7 @@ struct jzx__socket_ops {
 };
 
 struct jzx__socket {
+    struct jzx__node ask;       /* first: a node begins a cache line */
     struct jzx__lock lock;      /* N7, as the next three */
     struct jzx__source readers; /* fibers that wait for READ */
     struct jzx__source writers; /* and for WRITE */
@@ -125,8 +127,7 @@ struct jzx__socket {
     struct jzx__registration registration;
     struct jzx__waiter *timer; /* or NULL; the home worker's */
     struct jzx__link at_owner; /* in the list of the lister; of a free record: see free */
-    struct jzx__node ask;
-    struct jzx__cold *spare; /* that the ask brings along (part.h) */
+    struct jzx__cold *spare;   /* that the ask brings along (part.h) */
 };
 
 #define JZX__SOCKET_FIRST                                                                          \
