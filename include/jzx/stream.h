@@ -243,7 +243,7 @@ JZX_API jzx_err jzx_stream_shutdown(jzx_context *ctx, jzx_stream stream, uint64_
 JZX_API jzx_err jzx_stream_send(jzx_context *ctx, jzx_stream stream, const void *buf, size_t len);
 
 /* The same with a buffer of jzx_msg_alloc or jzx_msg_take, which is moved: on JZX_OK it is the
- * stream's, else still the caller's. */
+ * stream's, else still the caller's. A shared buffer (jzx_msg_share) is JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_stream_send_msg(jzx_context *ctx, jzx_stream stream, void *data);
 
 /* By a message with a jzx_result, without data, when all is written. buf and parts are copied; data
@@ -339,14 +339,14 @@ JZX_API jzx_err jzx_listen_opts_init(jzx_listen_opts *opts, size_t size);
  * pending: they are served in order, waiting fibers before messages and futures.
  *
  * A connection that is gone before it is accepted is skipped. While the process or the system has
- * no descriptors or memory for another one, accept waits and tries again, every 100 ms and whenever
- * a socket of the loop is closed; connections wait in the backlog meanwhile. The log says so once,
- * and once when it is over. */
+ * no descriptors or memory for another one, accept waits and tries again, every 50 ms and whenever
+ * a stream of this listener is closed; connections wait in the backlog meanwhile. The log says so
+ * once, and once when it is over. */
 JZX_API jzx_err jzx_listener_accept(jzx_context *ctx, jzx_listener listener, uint64_t deadline_ns,
                                     jzx_stream *stream);
 
-/* The data of the result are the jzx_stream. A result that is dropped, because the actor ends or
- * works off its queue, closes its stream. */
+/* The data of the result are the jzx_stream, which belongs to the calling actor: if that ends before
+ * it has seen the result, the stream is closed with it. */
 JZX_API jzx_err jzx_listener_accept_to(jzx_context *ctx, jzx_listener listener, uint32_t tag,
                                        jzx_op *op);
 

@@ -45,7 +45,7 @@ JZX_API jzx_err jzx_tcp_accept_async(jzx_loop *loop, jzx_listener listener, jzx_
 JZX_API jzx_err jzx_tcp_connect(jzx_context *ctx, const char *address, const jzx_connect_opts *opts,
                                 uint64_t deadline_ns, jzx_stream *stream);
 
-/* The data of the result are the jzx_stream. A result that is dropped closes its stream. */
+/* The data of the result are the jzx_stream, as for jzx_listener_accept_to. */
 JZX_API jzx_err jzx_tcp_connect_to(jzx_context *ctx, const char *address,
                                    const jzx_connect_opts *opts, uint32_t tag, jzx_op *op);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/accept.h"
-
+/* A listener as a socket, and the calls that accept from it. */
 #include "base/log.h"
-#include "net/read.h"
+#include "net/listener.h"
 #include "net/start.h"
+#include "net/stream.h"
 
 #include "jzx/fiber.h"
 #include "jzx/unix.h"
@@ -13,6 +13,8 @@
 
 /* Between two tries without descriptors. */
 #define RETRY_NS JZX_MS(50)
+
+static jzx__vacate_fn vacate;
 
 /* ---- from the system ---- */
 
@@ -84,6 +86,7 @@ static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, in
     *handle = jzx__socket_handle(&stream->socket);
     if (err == JZX_OK) {
         stream->from = jzx__socket_handle(&listener->socket);
+        stream->vacate = vacate;
         listener->connections++;
         relieve(listener);
     } else {
@@ -136,21 +139,14 @@ static bool serve(struct jzx__listener *listener, struct jzx__worker *me, struct
     return true;
 }
 
-void jzx__listener_set_retry(struct jzx__listener *listener, struct jzx__worker *me) {
+static void set_retry(struct jzx__listener *listener, struct jzx__worker *me) {
     struct jzx__socket *socket = &listener->socket;
     if (listener->is_starved && !jzx__list_is_empty(&listener->accepts))
         (void)jzx__socket_set_timer(socket, me,
                                     jzx__clock_now(&socket->loop->sched.clock) + RETRY_NS);
 }
 
-void jzx__listener_try_again(struct jzx__listener *listener, struct jzx__worker *me,
-                             struct jzx__done *done) {
-    listener->socket.ready |= JZX__READY_READ;
-    jzx__listener_go_on(listener, me, done);
-}
-
-void jzx__listener_go_on(struct jzx__listener *listener, struct jzx__worker *me,
-                         struct jzx__done *done) {
+static void go_on(struct jzx__listener *listener, struct jzx__worker *me, struct jzx__done *done) {
     struct jzx__socket *socket = &listener->socket;
     if ((socket->ready & JZX__READY_READ) == 0 || jzx__socket_wake_one(&socket->readers, me))
         return;
@@ -165,12 +161,69 @@ void jzx__listener_go_on(struct jzx__listener *listener, struct jzx__worker *me,
         jzx__socket_attend(socket, me);
 }
 
-void jzx__listener_end_accepts(struct jzx__listener *listener, jzx_err err,
-                               struct jzx__done *done) {
+static void try_again(struct jzx__listener *listener, struct jzx__worker *me,
+                      struct jzx__done *done) {
+    listener->socket.ready |= JZX__READY_READ;
+    go_on(listener, me, done);
+}
+
+static void end_accepts(struct jzx__listener *listener, jzx_err err, struct jzx__done *done) {
     struct jzx__link *link;
     while ((link = jzx__list_pop_front(&listener->accepts)) != NULL)
         jzx__done_add(done, &JZX_CONTAINER_OF(link, struct accept_op, at_listener)->base, err, 0,
                       0);
+}
+
+/* ---- as a socket ---- */
+
+static void on_ready(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done) {
+    go_on(jzx__listener_of(socket), me, done);
+}
+
+static void on_end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err err,
+                   struct jzx__done *done) {
+    struct jzx__listener *listener = jzx__listener_of(socket);
+    if (listener->path != NULL) {
+        (void)jzx__socket_os(socket)->unlink(listener->path->payload);
+        jzx__message_destroy(socket->loop, me, listener->path);
+    }
+    listener->path = NULL;
+    end_accepts(listener, err, done);
+}
+
+static void on_listed(struct jzx__socket *socket, struct jzx__worker *me) {
+    set_retry(jzx__listener_of(socket), me);
+}
+
+static void on_expire(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done) {
+    try_again(jzx__listener_of(socket), me, done);
+}
+
+/* It may have been woken for a connection, which another takes now. */
+static void on_abandon(struct jzx__socket *socket, struct jzx__socket_wait *wait,
+                       struct jzx__worker *me, struct jzx__done *done) {
+    (void)wait;
+    go_on(jzx__listener_of(socket), me, done);
+}
+
+const struct jzx__socket_ops jzx__listener_ops = {.ready = on_ready,
+                                                  .end = on_end,
+                                                  .listed = on_listed,
+                                                  .expire = on_expire,
+                                                  .abandon = on_abandon};
+
+static void vacate(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener handle) {
+    struct jzx__done done = {.first = NULL};
+    struct jzx__socket *socket = jzx__socket_acquire(loop, handle, JZX__SOCKET_LISTENER);
+    if (socket == NULL)
+        return;
+    struct jzx__listener *listener = jzx__listener_of(socket);
+    listener->connections--;
+    if (listener->is_limited || listener->is_starved) {
+        listener->is_limited = false;
+        try_again(listener, me, &done);
+    }
+    jzx__socket_release(socket, me, &done);
 }
 
 /* ---- a fiber ---- */
@@ -194,14 +247,13 @@ static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_liste
     own->outcome.err = JZX_ERR_CLOSED;
     own->socket = jzx__socket_acquire(ctx->loop, handle, JZX__SOCKET_LISTENER);
     if (own->socket != NULL) {
-        struct jzx__listener *listener =
-            JZX_CONTAINER_OF(own->socket, struct jzx__listener, socket);
+        struct jzx__listener *listener = jzx__listener_of(own->socket);
         if (is_late && listener->is_starved)
             own->socket->ready |= JZX__READY_READ;
         result = try_accept(listener, turn.me, ctx->self, &own->outcome, &own->stream);
         own->is_starved = listener->is_starved;
         if (result != JZX__STEP_WAIT)
-            jzx__listener_go_on(listener, turn.me, &done); /* L2 */
+            go_on(listener, turn.me, &done); /* L2 */
         jzx__socket_release(own->socket, turn.me, &done);
     }
     if (result == JZX__STEP_FAILED && own->outcome.os_error != 0)
@@ -283,10 +335,10 @@ static jzx_err start_accept(struct jzx__start *start, jzx_listener handle, jzx_a
         err = socket == NULL ? JZX_ERR_CLOSED : JZX_OK;
         own->owner = owner;
         if (socket != NULL) {
-            struct jzx__listener *listener = JZX_CONTAINER_OF(socket, struct jzx__listener, socket);
+            struct jzx__listener *listener = jzx__listener_of(socket);
             own->base.is_pending = true;
             jzx__list_push_back(&listener->accepts, &own->at_listener);
-            jzx__listener_go_on(listener, start->me, &done);
+            go_on(listener, start->me, &done);
             jzx__socket_release(socket, start->me, &done);
         }
     }

@@ -184,7 +184,8 @@ void jzx__connect_end(struct jzx__stream *stream, jzx_err err, struct jzx__done 
     if (stream->connect_op != NULL)
         jzx__done_add(done, stream->connect_op, err, stream->socket.os_error, 0);
     stream->connect_op = NULL;
-    drop_retry(stream, NULL);
+    if (stream->is_connecting)
+        drop_retry(stream, NULL);
     stream->is_connecting = false;
 }
 
@@ -309,10 +310,10 @@ static jzx_err connect_in_fiber(jzx_context *ctx, const struct request *request,
     return err;
 }
 
-static jzx_err connect_any(jzx_context *ctx, const char *call, bool is_unix, const char *address,
+static jzx_err connect_any(jzx_context *ctx, bool is_unix, const char *address,
                            const jzx_connect_opts *opts, uint64_t deadline_ns, jzx_stream *stream) {
     struct request request;
-    jzx_err err = jzx__socket_take_turn(ctx, call);
+    jzx_err err = jzx__socket_take_turn(ctx, is_unix ? "jzx_unix_connect" : "jzx_tcp_connect");
     if (err == JZX_OK)
         err = stream == NULL ? JZX_ERR_INVALID_ARG : read_request(&request, address, is_unix, opts);
     return err != JZX_OK ? err : connect_in_fiber(ctx, &request, deadline_ns, stream);
@@ -320,12 +321,12 @@ static jzx_err connect_any(jzx_context *ctx, const char *call, bool is_unix, con
 
 jzx_err jzx_tcp_connect(jzx_context *ctx, const char *address, const jzx_connect_opts *opts,
                         uint64_t deadline_ns, jzx_stream *stream) {
-    return connect_any(ctx, "jzx_tcp_connect", false, address, opts, deadline_ns, stream);
+    return connect_any(ctx, false, address, opts, deadline_ns, stream);
 }
 
 jzx_err jzx_unix_connect(jzx_context *ctx, const char *address, const jzx_connect_opts *opts,
                          uint64_t deadline_ns, jzx_stream *stream) {
-    return connect_any(ctx, "jzx_unix_connect", true, address, opts, deadline_ns, stream);
+    return connect_any(ctx, true, address, opts, deadline_ns, stream);
 }
 
 /* ---- by a message, by a future ---- */

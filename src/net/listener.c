@@ -3,7 +3,6 @@
 #include "net/listener.h"
 
 #include "base/sized.h"
-#include "net/accept.h"
 #include "net/address.h"
 #include "net/handle.h"
 #include "net/stream.h"
@@ -12,62 +11,6 @@
 
 #include <errno.h>
 #include <string.h>
-
-static struct jzx__listener *of_socket(struct jzx__socket *socket) {
-    return JZX_CONTAINER_OF(socket, struct jzx__listener, socket);
-}
-
-/* ---- as a socket ---- */
-
-static void on_ready(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done) {
-    jzx__listener_go_on(of_socket(socket), me, done);
-}
-
-static void on_end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err err,
-                   struct jzx__done *done) {
-    struct jzx__listener *listener = of_socket(socket);
-    if (listener->path != NULL) {
-        (void)jzx__socket_os(socket)->unlink(listener->path->payload);
-        jzx__message_destroy(socket->loop, me, listener->path);
-    }
-    listener->path = NULL;
-    jzx__listener_end_accepts(listener, err, done);
-}
-
-static void on_listed(struct jzx__socket *socket, struct jzx__worker *me) {
-    jzx__listener_set_retry(of_socket(socket), me);
-}
-
-static void on_expire(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done) {
-    jzx__listener_try_again(of_socket(socket), me, done);
-}
-
-/* It may have been woken for a connection, which another takes now. */
-static void on_abandon(struct jzx__socket *socket, struct jzx__socket_wait *wait,
-                       struct jzx__worker *me, struct jzx__done *done) {
-    (void)wait;
-    jzx__listener_go_on(of_socket(socket), me, done);
-}
-
-static const struct jzx__socket_ops listener_ops = {.ready = on_ready,
-                                                    .end = on_end,
-                                                    .listed = on_listed,
-                                                    .expire = on_expire,
-                                                    .abandon = on_abandon};
-
-void jzx__listener_vacate(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener handle) {
-    struct jzx__done done = {.first = NULL};
-    struct jzx__socket *socket = jzx__socket_acquire(loop, handle, JZX__SOCKET_LISTENER);
-    if (socket == NULL)
-        return;
-    struct jzx__listener *listener = of_socket(socket);
-    listener->connections--;
-    if (listener->is_limited || listener->is_starved) {
-        listener->is_limited = false;
-        jzx__listener_try_again(listener, me, &done);
-    }
-    jzx__socket_release(socket, me, &done);
-}
 
 /* ---- listening ---- */
 
@@ -174,7 +117,7 @@ static jzx_err make(struct jzx__own *own, int fd, const struct request *request,
     struct jzx__message *path = NULL;
     bool has_memory = request->path == NULL || keep_path(own, request->path, &path);
     struct jzx__socket *socket =
-        has_memory ? jzx__socket_create(loop, fd, JZX__SOCKET_LISTENER, &listener_ops) : NULL;
+        has_memory ? jzx__socket_create(loop, fd, JZX__SOCKET_LISTENER, &jzx__listener_ops) : NULL;
     if (socket == NULL) {
         if (request->path != NULL)
             (void)os->unlink(request->path);
@@ -183,7 +126,7 @@ static jzx_err make(struct jzx__own *own, int fd, const struct request *request,
         (void)os->close(fd);
         return JZX_ERR_NO_MEMORY;
     }
-    struct jzx__listener *listener = of_socket(socket);
+    struct jzx__listener *listener = jzx__listener_of(socket);
     jzx__socket_lock(socket);
     jzx__list_init(&listener->accepts);
     listener->stream = request->stream;

@@ -26,7 +26,10 @@ struct jzx__listener {
 
 _Static_assert(sizeof(struct jzx__listener) <= JZX__SOCKET_SIZE, "fits a record");
 
-/* A stream that was accepted there is closed. Nothing is locked. */
-void jzx__listener_vacate(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener handle);
+extern const struct jzx__socket_ops jzx__listener_ops; /* accept.c */
+
+static inline struct jzx__listener *jzx__listener_of(struct jzx__socket *socket) {
+    return JZX_CONTAINER_OF(socket, struct jzx__listener, socket);
+}
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/read.h"
 
-#include "net/active.h"
 #include "net/start.h"
-#include "net/write.h"
 
 #include <errno.h>
 #include <string.h>
@@ -191,8 +189,8 @@ struct read_op {
 
 _Static_assert(sizeof(struct read_op) <= JZX__OP_OWN_SIZE, "has its place in the slot");
 
-static void go_on_with_op(struct jzx__stream *stream, struct jzx__worker *me,
-                          struct jzx__done *done) {
+void jzx__stream_go_on_reading(struct jzx__stream *stream, struct jzx__worker *me,
+                               struct jzx__done *done) {
     struct read_op *own = JZX_CONTAINER_OF(stream->read_op, struct read_op, base);
     struct jzx__outcome outcome;
     void *to = jzx__op_data(jzx__op_of_own(own));
@@ -200,16 +198,6 @@ static void go_on_with_op(struct jzx__stream *stream, struct jzx__worker *me,
         return;
     stream->read_op = NULL;
     jzx__done_add(done, &own->base, outcome.err, outcome.os_error, outcome.len);
-}
-
-void jzx__stream_go_on_reading(struct jzx__stream *stream, struct jzx__worker *me,
-                               struct jzx__done *done) {
-    if (stream->read_op != NULL)
-        go_on_with_op(stream, me, done);
-    else if (stream->active_left != 0)
-        jzx__stream_go_on_active(stream, me);
-    else
-        (void)jzx__socket_wake_one(&stream->socket.readers, me);
 }
 
 void jzx__stream_end_reading(struct jzx__stream *stream, struct jzx__worker *me, jzx_err err,
@@ -255,13 +243,15 @@ static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_strea
     return result;
 }
 
-static jzx_err read_in_fiber(jzx_context *ctx, const char *call, jzx_stream handle,
-                             const struct jzx__want *want, void *to, uint64_t deadline_ns,
-                             size_t *len) {
+static const char *const names[] = {"jzx_stream_read", "jzx_stream_read_exact",
+                                    "jzx_stream_read_until"}; /* by enum jzx__want_kind */
+
+static jzx_err read_in_fiber(jzx_context *ctx, jzx_stream handle, const struct jzx__want *want,
+                             void *to, uint64_t deadline_ns, size_t *len) {
     struct jzx__socket_wait wait = {.handle = handle};
     struct jzx__socket *socket;
     struct jzx__outcome outcome;
-    jzx_err err = jzx__socket_take_turn(ctx, call);
+    jzx_err err = jzx__socket_take_turn(ctx, names[want->kind]);
     if (err == JZX_OK && (to == NULL || len == NULL || !is_valid(want)))
         err = JZX_ERR_INVALID_ARG;
     while (err == JZX_OK) {
@@ -278,20 +268,20 @@ static jzx_err read_in_fiber(jzx_context *ctx, const char *call, jzx_stream hand
 jzx_err jzx_stream_read(jzx_context *ctx, jzx_stream stream, void *buf, size_t cap,
                         uint64_t deadline_ns, size_t *len) {
     const struct jzx__want want = {.kind = JZX__WANT_SOME, .size = cap};
-    return read_in_fiber(ctx, "jzx_stream_read", stream, &want, buf, deadline_ns, len);
+    return read_in_fiber(ctx, stream, &want, buf, deadline_ns, len);
 }
 
 jzx_err jzx_stream_read_exact(jzx_context *ctx, jzx_stream stream, void *buf, size_t len,
                               uint64_t deadline_ns) {
     const struct jzx__want want = {.kind = JZX__WANT_EXACTLY, .size = len};
     size_t got;
-    return read_in_fiber(ctx, "jzx_stream_read_exact", stream, &want, buf, deadline_ns, &got);
+    return read_in_fiber(ctx, stream, &want, buf, deadline_ns, &got);
 }
 
 jzx_err jzx_stream_read_until(jzx_context *ctx, jzx_stream stream, char delimiter, void *buf,
                               size_t cap, uint64_t deadline_ns, size_t *len) {
     const struct jzx__want want = {.kind = JZX__WANT_UNTIL, .delimiter = delimiter, .size = cap};
-    return read_in_fiber(ctx, "jzx_stream_read_until", stream, &want, buf, deadline_ns, len);
+    return read_in_fiber(ctx, stream, &want, buf, deadline_ns, len);
 }
 
 /* ---- by a message, by a future ---- */

@@ -5,13 +5,6 @@
 
 #include "net/stream.h"
 
-/* How far a try has come. */
-enum jzx__step {
-    JZX__STEP_DONE,
-    JZX__STEP_WAIT,  /* the socket is not ready */
-    JZX__STEP_FAILED /* with an error */
-};
-
 enum jzx__want_kind { JZX__WANT_SOME, JZX__WANT_EXACTLY, JZX__WANT_UNTIL };
 
 /* What is to be read. */
@@ -19,13 +12,6 @@ struct jzx__want {
     enum jzx__want_kind kind;
     char delimiter;
     size_t size; /* at most; EXACTLY: as much */
-};
-
-/* How it has ended. */
-struct jzx__outcome {
-    jzx_err err;
-    int os_error;
-    size_t len;
 };
 
 /* Reads into the memory at `to`, which has room for want->size. */
@@ -45,7 +31,7 @@ size_t jzx__stream_unbuffer(struct jzx__stream *stream, struct jzx__worker *me, 
 /* recv(2): more than 0; 0 at the end; -EAGAIN; or an error, which is read_err from then on. */
 ssize_t jzx__stream_receive(struct jzx__stream *stream, void *to, size_t size);
 
-/* It can be read from: goes on with whoever reads. */
+/* It can be read from: goes on with read_op. */
 void jzx__stream_go_on_reading(struct jzx__stream *stream, struct jzx__worker *me,
                                struct jzx__done *done);
 

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "fiber/fiber.h"
 #include "io/watch_fd.h"
-#include "net/listener.h"
 #include "timer/timer.h"
 
 #include <errno.h>
@@ -199,7 +198,7 @@ void jzx__socket_release(struct jzx__socket *socket, struct jzx__worker *me,
     complete_all(done, me);
     destroy_garbage(loop, me, done);
     if (done->vacated != 0)
-        jzx__listener_vacate(loop, me, done->vacated);
+        done->vacate(loop, me, done->vacated);
 }
 
 /* ---- its timer, on the home worker ---- */

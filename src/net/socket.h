@@ -13,10 +13,10 @@
  *   net/N2  a generation is that of one open socket. It goes on when the socket is closed, under
  *           the lock, before the descriptor is: so a stale handle finds nothing, and whoever has
  *           the lock and a handle that fits has the socket.
- *   net/N3  LISTED: it is in the list (watch_fd.h) of the actor `lister`, registered at the reactor of that
- *           actor's worker, which the actor does not leave. Only that worker's thread lists,
- *           unlists and sets the timer. The lister is the owner, or was before it gave the socket
- *           away.
+ *   net/N3  LISTED: it is in the list (watch_fd.h) of the actor `lister`, and registered at the
+ *           reactor of that actor's worker, which the actor does not leave. Only that worker's
+ *           thread lists, unlists and sets the timer. The lister is the owner, or was before it
+ *           gave the socket away.
  *   net/N4  ASKING: the ask is under way, to the lister if there is one, else to the owner, and
  *           brings the socket to that actor's worker: to be listed, unlisted, or passed on.
  *   net/N5  a record is free when it is closed and neither LISTED nor ASKING.
@@ -63,12 +63,16 @@ struct jzx__socket_op {
     uint32_t len;
 };
 
+/* Tells a listener that a stream of its own is closed. Nothing is locked. */
+typedef void jzx__vacate_fn(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener listener);
+
 /* What is to be done when the lock is released (N1). */
 struct jzx__done {
     struct jzx__socket_op *first;
     struct jzx__socket_op *last;
     struct jzx__node *garbage; /* messages of callers, which may have destructors */
     jzx_listener vacated;      /* a stream of that listener was closed; 0: none */
+    jzx__vacate_fn *vacate;
 };
 
 /* A fiber that waits at a source of a socket, in the frame of its call. */
@@ -187,7 +191,8 @@ void jzx__socket_release(struct jzx__socket *socket, struct jzx__worker *me,
 /* ---- its life, all under the lock ---- */
 
 /* Gives a new socket, or one that its owner gives away, to that actor. On an error nothing has
- * happened: JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY, JZX_ERR_IO_REG_FAILED. */
+ * happened: JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY,
+ * JZX_ERR_IO_REG_FAILED. */
 jzx_err jzx__socket_adopt(struct jzx__socket *socket, struct jzx__worker *me, jzx_actor_id owner);
 
 /* Closes it: N2. Nothing if it is closed. */

@@ -38,19 +38,23 @@ struct jzx__stream {
     uint64_t queued;         /* bytes in there */
     uint64_t next_number;
     uint64_t sent;
-    struct jzx__message *low_note; /* there from HIGH to LOW */
+    union {
+        struct jzx__message *low_note; /* there from HIGH to LOW */
+        struct jzx__message *retry;    /* of one that is being connected: the address, if the
+                                        * backlog of the other side is full; NULL */
+    };
     uint32_t queue_max;
     uint32_t queue_high;
     uint32_t queue_low;
 
     /* While it is being connected; see connect.h. */
     struct jzx__socket_op *connect_op; /* that completes when it is; NULL: a fiber waits */
-    struct jzx__message *retry; /* the address, if the backlog of the other side is full; NULL */
 
-    uint64_t idle_ns;    /* 0: never */
-    uint64_t touched_ns; /* when something was read or written last; with idle_ns */
-    jzx_listener from;   /* 0: it was not accepted, or has told its listener that it is closed */
-    int16_t read_err;    /* T4 */
+    uint64_t idle_ns;       /* 0: never */
+    uint64_t touched_ns;    /* when something was read or written last; with idle_ns */
+    jzx__vacate_fn *vacate; /* of that listener */
+    jzx_listener from;      /* 0: it was not accepted, or has told its listener that it is closed */
+    int16_t read_err;       /* T4 */
     int16_t write_err;
     uint16_t read_os_error;
     uint16_t write_os_error;
@@ -65,6 +69,22 @@ _Static_assert(sizeof(struct jzx__stream) <= JZX__SOCKET_SIZE, "fits a record");
 static inline struct jzx__stream *jzx__stream_of(struct jzx__socket *socket) {
     return JZX_CONTAINER_OF(socket, struct jzx__stream, socket);
 }
+
+/* How far a try has come. */
+enum jzx__step {
+    JZX__STEP_DONE,
+    JZX__STEP_WAIT,  /* the socket is not ready */
+    JZX__STEP_FAILED /* with an error */
+};
+
+/* How it has ended. */
+struct jzx__outcome {
+    jzx_err err;
+    int os_error;
+    size_t len;
+};
+
+extern const struct jzx__socket_ops jzx__stream_ops; /* life.c */
 
 /* Options with their defaults filled in. False if they are wrong; opts may be NULL. */
 bool jzx__stream_opts_settle(jzx_stream_opts *full, const jzx_stream_opts *opts);

@@ -6,7 +6,7 @@
 #ifndef JZX_NET_WRITE_H
 #define JZX_NET_WRITE_H
 
-#include "net/read.h"
+#include "net/stream.h"
 
 enum jzx__write_kind { JZX__WRITE_DATA, JZX__WRITE_FILE, JZX__WRITE_SHUTDOWN };
 

@@ -197,9 +197,9 @@ static void be_idle(jzx_context *ctx) {
     jzx_message msg;
     char buf[4];
     size_t len;
+    uint64_t start_ns = jzx_loop_now(ctx->loop);
     JZX_EXPECT_EQ(jzx_unix_pair(ctx, &opts, pair), JZX_OK);
     JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[1], DONE, 1), JZX_OK);
-    uint64_t start_ns = jzx_loop_now(ctx->loop);
     JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], buf, sizeof buf, JZX_NEVER, &len), JZX_ERR_TIMEOUT);
     JZX_EXPECT(jzx_loop_now(ctx->loop) - start_ns >= JZX_MS(20));
     JZX_EXPECT_EQ(jzx_stream_write(ctx, pair[0], "x", 1, JZX_NEVER), JZX_ERR_TIMEOUT);
