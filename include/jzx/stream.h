@@ -345,8 +345,8 @@ JZX_API jzx_err jzx_listen_opts_init(jzx_listen_opts *opts, size_t size);
 JZX_API jzx_err jzx_listener_accept(jzx_context *ctx, jzx_listener listener, uint64_t deadline_ns,
                                     jzx_stream *stream);
 
-/* The data of the result are the jzx_stream, which belongs to the calling actor: if that ends before
- * it has seen the result, the stream is closed with it. */
+/* The data of the result are the jzx_stream, which belongs to the calling actor: if that ends
+ * before it has seen the result, the stream is closed with it. */
 JZX_API jzx_err jzx_listener_accept_to(jzx_context *ctx, jzx_listener listener, uint32_t tag,
                                        jzx_op *op);
 

@@ -178,6 +178,10 @@ jzx_err jzx_stream_active(jzx_context *ctx, jzx_stream handle, uint32_t tag, uin
     int os_error = 0;
     if (tag >= JZX_TAG_RESERVED || !jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
+    if (!jzx__own_ensure_cold(&own)) { /* its messages are looked at */
+        jzx__own_end(&own);
+        return JZX_ERR_NO_MEMORY;
+    }
     struct jzx__stream *stream = jzx__stream_acquire(ctx->loop, handle, &err, &os_error);
     if (stream != NULL) {
         err = stream->socket.owner != ctx->self ? JZX_ERR_NOT_OWNER
