@@ -135,6 +135,7 @@ static jzx_behavior_result own_much(jzx_context *ctx, const jzx_message *msg) {
     jzx_stream pair[2];
     jzx_listener listener;
     jzx_op op;
+    jzx_test_ran();
     if (msg->tag == GO) {
         JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &listener), JZX_OK);
         JZX_EXPECT_EQ(jzx_tcp_accept_to(ctx, listener, DONE, &op), JZX_OK);
