@@ -161,3 +161,29 @@ JZX_TEST(each_allocation_fails_and_nothing_is_left, "C+fail") {
     }
     JZX_EXPECT_EQ(whole, 3);
 }
+
+/* Four times there are no descriptors for the connection; then there are. */
+static void accept_by_message(jzx_context *ctx) {
+    jzx_stream stream;
+    jzx_op op;
+    JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &world.listener), JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_listener_address(ctx->loop, world.listener, world.address, sizeof world.address),
+        JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_accept_to(ctx, world.listener, DONE, &op), JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_connect(ctx, world.address, NULL, JZX_NEVER, &stream), JZX_OK);
+    world.is_whole = await_result(ctx, JZX_OK, JZX_NEVER);
+}
+
+JZX_TEST(accept_without_descriptors_waits_and_tries_again_without_spinning, "C+fail") {
+    jzx_loop *loop = fixture_loop();
+    memset(&world, 0, sizeof world);
+    jzx__io_of(loop)->os = &os_faulty;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = accept_by_message));
+    os_fail(OS_ACCEPT, 2, 4, EMFILE);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT(world.is_whole);
+    JZX_EXPECT_EQ(os_faults.uses[OS_ACCEPT], 6); /* once in vain, four failures, the connection */
+    os_fail_never();
+    fixture_destroy(loop);
+}
