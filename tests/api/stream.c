@@ -115,7 +115,7 @@ static void talk_to_echo(jzx_context *ctx) {
                   JZX_ERR_CLOSED);
 }
 
-JZX_TEST(a_fiber_echoes_until_the_peer_half_closes, "E52") {
+JZX_TEST(a_fiber_echoes_until_the_peer_half_closes, "C24", "C27", "E55") {
     run_pair(echo, talk_to_echo);
 }
 
@@ -166,7 +166,7 @@ static void read_pieces(jzx_context *ctx) {
     say(ctx, "!");
 }
 
-JZX_TEST(a_read_that_does_not_succeed_consumes_nothing, "E52") {
+JZX_TEST(a_read_that_does_not_succeed_consumes_nothing, "E55") {
     run_pair(read_pieces, send_pieces);
 }
 
@@ -204,7 +204,7 @@ static void read_large(jzx_context *ctx) {
     say(ctx, "ok");
 }
 
-JZX_TEST(more_than_the_system_holds_arrives_in_order, "E52") {
+JZX_TEST(more_than_the_system_holds_arrives_in_order, "E55") {
     run_pair(read_large, write_large);
 }
 

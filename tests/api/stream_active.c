@@ -69,7 +69,7 @@ static void be_active(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(an_active_stream_tells_its_owner_what_arrives, "E52") {
+JZX_TEST(an_active_stream_tells_its_owner_what_arrives) {
     run_with(1, be_active);
 }
 
@@ -108,7 +108,7 @@ static void be_slow(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(a_slow_owner_of_an_active_stream_slows_the_peer_down, "E52") {
+JZX_TEST(a_slow_owner_of_an_active_stream_slows_the_peer_down) {
     run_with(1, be_slow);
 }
 
@@ -144,7 +144,7 @@ static void fill_queue(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(the_write_queue_is_bounded_and_tells_high_and_low, "E52") {
+JZX_TEST(the_write_queue_is_bounded_and_tells_high_and_low) {
     run_with(1, fill_queue);
 }
 
@@ -180,7 +180,7 @@ static void read_in_order(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(writes_of_fibers_and_of_the_queue_keep_their_order, "E52") {
+JZX_TEST(writes_of_fibers_and_of_the_queue_keep_their_order) {
     run_with(1, read_in_order);
 }
 
@@ -244,7 +244,7 @@ static void accept_and_give(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(an_acceptor_gives_connections_to_behaviours_within_a_limit, "E52") {
+JZX_TEST(an_acceptor_gives_connections_to_behaviours_within_a_limit, "C24") {
     for (uint32_t workers = 1; workers <= 2; workers++)
         run_with(workers, accept_and_give);
 }

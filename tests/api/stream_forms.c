@@ -85,7 +85,7 @@ static void read_by_messages(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(reads_complete_by_messages_with_their_data, "E52") {
+JZX_TEST(reads_complete_by_messages_with_their_data) {
     run_fiber(read_by_messages);
 }
 
@@ -137,7 +137,7 @@ static void write_by_messages(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(writes_complete_by_messages, "E52") {
+JZX_TEST(writes_complete_by_messages) {
     run_fiber(write_by_messages);
 }
 
@@ -160,7 +160,7 @@ static void take_a_file(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_join(ctx, sender, JZX_NEVER, NULL), JZX_OK);
 }
 
-JZX_TEST(a_fiber_sends_a_file_through_a_stream_of_another_actor, "E52") {
+JZX_TEST(a_fiber_sends_a_file_through_a_stream_of_another_actor) {
     run_fiber(take_a_file);
 }
 
@@ -206,7 +206,7 @@ static void use_futures(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(streams_complete_futures, "E52") {
+JZX_TEST(streams_complete_futures, "E54", "E55") {
     run_fiber(use_futures);
 }
 
@@ -260,7 +260,7 @@ static void answer_thread(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(a_thread_that_is_no_worker_talks_over_a_stream, "E52") {
+JZX_TEST(a_thread_that_is_no_worker_talks_over_a_stream, "E54") {
     run_fiber(answer_thread);
 }
 
@@ -308,7 +308,7 @@ static void connect_by_messages(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(unix_sockets_are_accepted_and_connected_by_messages, "E52") {
+JZX_TEST(unix_sockets_are_accepted_and_connected_by_messages) {
     run_fiber(connect_by_messages);
 }
 
@@ -340,6 +340,6 @@ static void settings(jzx_context *ctx) {
     finished++;
 }
 
-JZX_TEST(addresses_and_settings_of_a_stream, "E52") {
+JZX_TEST(addresses_and_settings_of_a_stream) {
     run_fiber(settings);
 }

@@ -98,7 +98,7 @@ static jzx_behavior_result stall(jzx_context *ctx, const jzx_message *msg) {
     return is_over ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
 
-JZX_TEST(a_worker_is_handed_over_with_pending_reads_and_nothing_is_lost, "E52") {
+JZX_TEST(a_worker_is_handed_over_with_pending_reads_and_nothing_is_lost) {
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(1)));
     memset(&world, 0, sizeof world);
     assert_int_equal(sem_init(&world.go, 0, 0), 0);

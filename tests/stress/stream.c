@@ -128,7 +128,7 @@ static void *disturb(void *arg) {
     return NULL;
 }
 
-JZX_TEST(connections_are_given_on_closed_and_killed_and_every_client_ends, "E52", "C+io") {
+JZX_TEST(connections_are_given_on_closed_and_killed_and_every_client_ends) {
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 3));
     pthread_t thread;
     memset(&world, 0, sizeof world);

@@ -120,7 +120,7 @@ static void fail_call(uint32_t at) {
     os_fail(fault.call, at, 1, fault.error);
 }
 
-JZX_TEST(each_call_of_a_socket_fails_at_each_use_and_nothing_is_left, "C+fail", "C+io") {
+JZX_TEST(each_call_of_a_socket_fails_at_each_use_and_nothing_is_left, "C+fail") {
     static const struct {
         enum os_call call;
         int error;
