@@ -35,11 +35,14 @@
 #include "jzx/schedule.h"
 #include "jzx/schedule_admin.h"
 #include "jzx/scope.h"
+#include "jzx/stream.h"
 #include "jzx/supervisor.h"
 #include "jzx/sync.h"
+#include "jzx/tcp.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
 #include "jzx/typed.h"
+#include "jzx/unix.h"
 #include "jzx/version.h"
 
 #endif

@@ -98,6 +98,7 @@ extern const struct jzx__part_ops jzx__part_op;
 extern const struct jzx__part_ops jzx__part_blocking;
 extern const struct jzx__part_ops jzx__part_io;
 extern const struct jzx__part_ops jzx__part_sync;
+extern const struct jzx__part_ops jzx__part_net;
 extern const struct jzx__part_ops jzx__part_schedule;
 extern const struct jzx__part_ops jzx__part_typed;
 extern const struct jzx__part_ops jzx__part_manual;

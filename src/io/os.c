@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <sys/eventfd.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,6 +74,90 @@ static int close_fd(int fd) {
     return checked(close(fd));
 }
 
+/* ---- sockets ---- */
+
+static int make_socket(int family, int type, int protocol) {
+    return checked(socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+}
+
+static int make_pair(int family, int type, int pair[2]) {
+    return checked(socketpair(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+}
+
+static int bind_fd(int fd, const struct sockaddr *address, socklen_t size) {
+    return checked(bind(fd, address, size));
+}
+
+static int listen_fd(int fd, int backlog) {
+    return checked(listen(fd, backlog));
+}
+
+static int accept_fd(int fd, struct sockaddr *address, socklen_t *size) {
+    return checked(accept4(fd, address, size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+static int connect_fd(int fd, const struct sockaddr *address, socklen_t size) {
+    return checked(connect(fd, address, size));
+}
+
+static int shutdown_fd(int fd, int how) {
+    return checked(shutdown(fd, how));
+}
+
+static int set_option(int fd, int level, int name, const void *value, socklen_t size) {
+    return checked(setsockopt(fd, level, name, value, size));
+}
+
+static int get_option(int fd, int level, int name, void *value, socklen_t *size) {
+    return checked(getsockopt(fd, level, name, value, size));
+}
+
+static int get_name(int fd, struct sockaddr *address, socklen_t *size) {
+    return checked(getsockname(fd, address, size));
+}
+
+static int get_peer_name(int fd, struct sockaddr *address, socklen_t *size) {
+    return checked(getpeername(fd, address, size));
+}
+
+static int unlink_path(const char *path) {
+    return checked(unlink(path));
+}
+
+static int chmod_path(const char *path, mode_t mode) {
+    return checked(chmod(path, mode));
+}
+
+static ssize_t recv_fd(int fd, void *buffer, size_t size, int flags) {
+    return checked_size(recv(fd, buffer, size, flags));
+}
+
+static ssize_t send_fd(int fd, const void *buffer, size_t size, int flags) {
+    return checked_size(send(fd, buffer, size, flags | MSG_NOSIGNAL));
+}
+
+static ssize_t sendmsg_fd(int fd, const struct msghdr *message, int flags) {
+    return checked_size(sendmsg(fd, message, flags | MSG_NOSIGNAL));
+}
+
+/* A SIGPIPE that was pending before stays so. */
+static ssize_t sendfile_fd(int fd, int file, off_t *offset, size_t size) {
+    sigset_t pipe_only;
+    sigset_t before;
+    sigset_t pending;
+    (void)sigemptyset(&pipe_only);
+    (void)sigaddset(&pipe_only, SIGPIPE);
+    (void)sigpending(&pending);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+    ssize_t sent = checked_size(sendfile(fd, file, offset, size));
+    if (sent == -EPIPE && !sigismember(&pending, SIGPIPE)) {
+        const struct timespec now = {0};
+        (void)sigtimedwait(&pipe_only, NULL, &now);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return sent;
+}
+
 const struct jzx__os jzx__os_system = {
     .epoll_create = make_epoll,
     .epoll_ctl = control_epoll,
@@ -81,4 +167,21 @@ const struct jzx__os jzx__os_system = {
     .read = read_fd,
     .write = write_fd,
     .close = close_fd,
+    .socket = make_socket,
+    .socketpair = make_pair,
+    .bind = bind_fd,
+    .listen = listen_fd,
+    .accept = accept_fd,
+    .connect = connect_fd,
+    .shutdown = shutdown_fd,
+    .setsockopt = set_option,
+    .getsockopt = get_option,
+    .getsockname = get_name,
+    .getpeername = get_peer_name,
+    .unlink = unlink_path,
+    .chmod = chmod_path,
+    .recv = recv_fd,
+    .send = send_fd,
+    .sendmsg = sendmsg_fd,
+    .sendfile = sendfile_fd,
 };

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 struct jzx__os {
@@ -23,6 +24,28 @@ struct jzx__os {
     ssize_t (*read)(int fd, void *buffer, size_t size);
     ssize_t (*write)(int fd, const void *buffer, size_t size);
     int (*close)(int fd);
+
+    /* Sockets. type is SOCK_STREAM, SOCK_DGRAM. */
+    int (*socket)(int family, int type, int protocol);
+    int (*socketpair)(int family, int type, int pair[2]);
+    int (*bind)(int fd, const struct sockaddr *address, socklen_t size);
+    int (*listen)(int fd, int backlog);
+    int (*accept)(int fd, struct sockaddr *address, socklen_t *size);
+    int (*connect)(int fd, const struct sockaddr *address, socklen_t size);
+    int (*shutdown)(int fd, int how);
+    int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
+    int (*getsockopt)(int fd, int level, int name, void *value, socklen_t *size);
+    int (*getsockname)(int fd, struct sockaddr *address, socklen_t *size);
+    int (*getpeername)(int fd, struct sockaddr *address, socklen_t *size);
+    ssize_t (*recv)(int fd, void *buffer, size_t size, int flags);
+    int (*unlink)(const char *path);
+    int (*chmod)(const char *path, mode_t mode);
+    /* None of these raises SIGPIPE. */
+    ssize_t (*send)(int fd, const void *buffer, size_t size, int flags);
+    ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
+    /* From that offset of the file on, which is moved. It cannot be told not to raise SIGPIPE: the
+     * thread has the signal blocked meanwhile, and what it raised is taken away. */
+    ssize_t (*sendfile)(int fd, int file, off_t *offset, size_t size);
 };
 
 /* Linux. */

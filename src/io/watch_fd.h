@@ -77,6 +77,8 @@ struct jzx__actor_io {
      * actor; NULL: it has none. An own record for each would not fit the cold one. */
     struct jzx__list things;
     void (*end_things)(struct jzx__worker *me, struct jzx__list *things);
+    struct jzx__list sockets; /* of the layer above: net/socket.h */
+    size_t sockets_size_bytes;
 };
 
 _Static_assert(sizeof(struct jzx__actor_io) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");

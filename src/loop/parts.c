@@ -24,6 +24,8 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_JOB] = &jzx__lane_job,
     [JZX__LANE_URGENT] = &jzx__lane_urgent,
     [JZX__LANE_FILE] = &jzx__lane_file,
+    [JZX__LANE_SOCKET_ASK] = &jzx__lane_socket_ask,
+    [JZX__LANE_STREAM] = &jzx__lane_stream,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
@@ -47,6 +49,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_TYPED] = &jzx__part_typed,
     [JZX__PART_MANUAL] = &jzx__part_manual,
     [JZX__PART_FILE] = &jzx__part_file,
+    [JZX__PART_NET] = &jzx__part_net,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

@@ -17,6 +17,18 @@ enum os_call {
     OS_READ,
     OS_WRITE,
     OS_CLOSE,
+    OS_SOCKET,
+    OS_BIND,
+    OS_LISTEN,
+    OS_ACCEPT,
+    OS_CONNECT,
+    OS_SHUTDOWN,
+    OS_SETSOCKOPT,
+    OS_GETSOCKOPT,
+    OS_GETSOCKNAME,
+    OS_RECV,
+    OS_SEND,
+    OS_SENDMSG,
     OS_CALL_COUNT
 };
 
@@ -93,6 +105,49 @@ static inline int faulty_close(int fd) {
     return err < 0 ? err : closed;
 }
 
+/* A call of the table that fails in its turn, and else does what the system does. */
+#define FAULTY(call, result, name, params, args)                                                   \
+    static inline result faulty_##name params {                                                    \
+        int err = os_use(call);                                                                    \
+        return err < 0 ? err : jzx__os_system.name args;                                           \
+    }
+
+FAULTY(OS_SOCKET, int, socket, (int family, int type, int protocol), (family, type, protocol))
+FAULTY(OS_SOCKET, int, socketpair, (int family, int type, int pair[2]), (family, type, pair))
+FAULTY(OS_BIND, int, bind, (int fd, const struct sockaddr *address, socklen_t size),
+       (fd, address, size))
+FAULTY(OS_LISTEN, int, listen, (int fd, int backlog), (fd, backlog))
+FAULTY(OS_ACCEPT, int, accept, (int fd, struct sockaddr *address, socklen_t *size),
+       (fd, address, size))
+FAULTY(OS_CONNECT, int, connect, (int fd, const struct sockaddr *address, socklen_t size),
+       (fd, address, size))
+FAULTY(OS_SHUTDOWN, int, shutdown, (int fd, int how), (fd, how))
+FAULTY(OS_SETSOCKOPT, int, setsockopt,
+       (int fd, int level, int name, const void *value, socklen_t size),
+       (fd, level, name, value, size))
+FAULTY(OS_GETSOCKOPT, int, getsockopt, (int fd, int level, int name, void *value, socklen_t *size),
+       (fd, level, name, value, size))
+FAULTY(OS_GETSOCKNAME, int, getsockname, (int fd, struct sockaddr *address, socklen_t *size),
+       (fd, address, size))
+FAULTY(OS_GETSOCKNAME, int, getpeername, (int fd, struct sockaddr *address, socklen_t *size),
+       (fd, address, size))
+FAULTY(OS_RECV, ssize_t, recv, (int fd, void *buffer, size_t size, int flags),
+       (fd, buffer, size, flags))
+FAULTY(OS_SEND, ssize_t, send, (int fd, const void *buffer, size_t size, int flags),
+       (fd, buffer, size, flags))
+FAULTY(OS_SENDMSG, ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
+       (fd, message, flags))
+FAULTY(OS_SEND, ssize_t, sendfile, (int fd, int file, off_t *offset, size_t size),
+       (fd, file, offset, size))
+
+static inline int faulty_unlink(const char *path) {
+    return jzx__os_system.unlink(path);
+}
+
+static inline int faulty_chmod(const char *path, mode_t mode) {
+    return jzx__os_system.chmod(path, mode);
+}
+
 static const struct jzx__os os_faulty = {
     .epoll_create = faulty_epoll_create,
     .epoll_ctl = faulty_epoll_ctl,
@@ -102,6 +157,23 @@ static const struct jzx__os os_faulty = {
     .read = faulty_read,
     .write = faulty_write,
     .close = faulty_close,
+    .socket = faulty_socket,
+    .socketpair = faulty_socketpair,
+    .bind = faulty_bind,
+    .listen = faulty_listen,
+    .accept = faulty_accept,
+    .connect = faulty_connect,
+    .shutdown = faulty_shutdown,
+    .setsockopt = faulty_setsockopt,
+    .getsockopt = faulty_getsockopt,
+    .getsockname = faulty_getsockname,
+    .getpeername = faulty_getpeername,
+    .recv = faulty_recv,
+    .send = faulty_send,
+    .sendmsg = faulty_sendmsg,
+    .sendfile = faulty_sendfile,
+    .unlink = faulty_unlink,
+    .chmod = faulty_chmod,
 };
 
 #endif

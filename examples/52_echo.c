@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* An echo server, written three times: with behaviours, which are told what arrives; with fibers,
+ * which wait; and with async functions, which await futures.
+ *
+ *     52_echo messages | fibers | futures     listens at 127.0.0.1:5555 until it is killed
+ *     52_echo                                 tries all three, with a client of its own */
+#include <jzx/jzx.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { START = 1, ACCEPTED, BEGIN, DATA };
+
+/* What a server is told. */
+struct server {
+    const char *way;
+    const char *address;
+    bool has_client; /* in the same program */
+    jzx_listener listener;
+};
+
+static void start_client(jzx_loop *loop, const struct server *server);
+
+/* ---- 1: behaviours ---- */
+
+/* A connection: it ends with its actor. */
+static jzx_behavior_result echo(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag == BEGIN) {
+        const jzx_stream *stream = msg->data;
+        jzx_stream_active(ctx, *stream, DATA, JZX_STREAM_ALWAYS);
+        return JZX_BEHAVIOR_OK;
+    }
+    if (msg->tag != DATA)
+        return JZX_BEHAVIOR_OK; /* the queue is high, or low again */
+    const jzx_stream_event *event = msg->data;
+    if (event->kind != JZX_STREAM_DATA)
+        return JZX_BEHAVIOR_STOP;
+    jzx_err err = jzx_stream_send(ctx, event->stream, jzx_stream_data(event), event->len);
+    return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_STOP; /* a peer that does not read */
+}
+
+/* A new actor may still move to an idle worker: the stream is registered where it begins. */
+static jzx_behavior_result serve(jzx_context *ctx, const jzx_message *msg) {
+    struct server *self = ctx->state;
+    if (msg->tag == START) {
+        if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
+            return JZX_BEHAVIOR_FAIL;
+        start_client(ctx->loop, self);
+    } else if (msg->tag == ACCEPTED) {
+        const jzx_result *result = msg->data;
+        const jzx_stream *stream = jzx_result_data(result);
+        jzx_actor_id id;
+        if (result->err == JZX_OK &&
+            jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.behavior = echo), &id) == JZX_OK) {
+            jzx_stream_give(ctx, *stream, id);
+            jzx_send(ctx->loop, id, ctx->self, stream, sizeof *stream, BEGIN);
+        }
+    }
+    jzx_err err = jzx_tcp_accept_to(ctx, self->listener, ACCEPTED, NULL);
+    return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_FAIL;
+}
+
+/* ---- 2: fibers ---- */
+
+static void echo_fiber(jzx_context *ctx) {
+    jzx_message msg;
+    char buf[4096];
+    size_t len;
+    if (jzx_receive_tag(ctx, BEGIN, JZX_NEVER, &msg) != JZX_OK)
+        return;
+    jzx_stream stream = *(const jzx_stream *)msg.data;
+    while (jzx_stream_read(ctx, stream, buf, sizeof buf, JZX_NEVER, &len) == JZX_OK) {
+        if (jzx_stream_write(ctx, stream, buf, len, jzx_in(ctx, JZX_SECOND(10))) != JZX_OK)
+            return;
+    }
+}
+
+static void serve_fiber(jzx_context *ctx) {
+    struct server *self = ctx->state;
+    jzx_stream stream;
+    jzx_actor_id id;
+    if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
+        return;
+    start_client(ctx->loop, self);
+    while (jzx_tcp_accept(ctx, self->listener, JZX_NEVER, &stream) == JZX_OK) {
+        if (jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = echo_fiber), &id) != JZX_OK)
+            continue;
+        jzx_stream_give(ctx, stream, id);
+        jzx_send(ctx->loop, id, ctx->self, &stream, sizeof stream, BEGIN);
+    }
+}
+
+/* ---- 3: async functions ---- */
+
+struct connection {
+    jzx_stream stream;
+    jzx_err err;
+    jzx_await_op wait;
+    struct {
+        jzx_result result;
+        char bytes[4096];
+    } read;
+};
+
+/* A future is awaited and released. NULL: it could not be made, and the await fails. */
+static jzx_awaitable *read_some(jzx_loop *loop, struct connection *self) {
+    jzx_future *future;
+    jzx_err err = jzx_stream_read_async(loop, self->stream, sizeof self->read.bytes, &future);
+    return err == JZX_OK ? jzx_op_consume(&self->wait, future, JZX_NEVER) : NULL;
+}
+
+static jzx_awaitable *write_all(jzx_loop *loop, struct connection *self) {
+    jzx_future *future;
+    jzx_err err = jzx_stream_write_async(loop, self->stream, self->read.bytes,
+                                         self->read.result.len, &future);
+    return err == JZX_OK ? jzx_op_consume(&self->wait, future, JZX_NEVER) : NULL;
+}
+
+JZX_ASYNC(echo_async, struct connection, int) {
+    do {
+        JZX_TRY(self->err, read_some(ctx->loop, self), &self->read);
+        if (self->err == JZX_OK)
+            JZX_TRY(self->err, write_all(ctx->loop, self), NULL);
+    } while (self->err == JZX_OK);
+    jzx_stream_close(ctx->loop, self->stream);
+    JZX_RETURN(0);
+}
+JZX_END
+
+/* Accepted streams belong to the owner of the listener: this actor. */
+static void serve_async(jzx_context *ctx) {
+    struct server *self = ctx->state;
+    struct connection connection = {.err = JZX_OK};
+    jzx_future *future;
+    if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
+        return;
+    start_client(ctx->loop, self);
+    while (jzx_tcp_accept_async(ctx->loop, self->listener, &future) == JZX_OK) {
+        jzx_err err = jzx_await(ctx, future, JZX_NEVER, &connection.stream);
+        jzx_future_release(future);
+        if (err != JZX_OK)
+            return;
+        if (echo_async_spawn(ctx->loop, connection, &future) == JZX_OK)
+            jzx_future_detach(future);
+    }
+}
+
+/* ---- a client of its own ---- */
+
+static void call(jzx_context *ctx) {
+    const struct server *server = ctx->state;
+    char address[JZX_ADDRESS_MAX];
+    char line[64];
+    size_t len;
+    jzx_stream stream;
+    jzx_listener_address(ctx->loop, server->listener, address, sizeof address);
+    if (jzx_tcp_connect(ctx, address, NULL, jzx_in(ctx, JZX_SECOND(10)), &stream) == JZX_OK) {
+        for (int i = 1; i <= 3; i++) {
+            int size = snprintf(line, sizeof line, "%s: line %d\n", server->way, i);
+            jzx_stream_write(ctx, stream, line, (size_t)size, JZX_NEVER);
+            if (jzx_stream_read_until(ctx, stream, '\n', line, sizeof line, JZX_NEVER, &len) ==
+                JZX_OK)
+                printf("%.*s", (int)len, line);
+        }
+    }
+    jzx_loop_request_stop(ctx->loop);
+}
+
+static void start_client(jzx_loop *loop, const struct server *server) {
+    if (server->has_client)
+        (void)jzx_spawn(loop, &JZX_SPAWN_OPTS(.fiber = call, .state = (void *)(uintptr_t)server),
+                        NULL);
+}
+
+/* ---- all ---- */
+
+static const char *const ways[] = {"messages", "fibers", "futures"};
+
+static jzx_err run(int way, const char *address, bool has_client) {
+    struct server server = {.way = ways[way], .address = address, .has_client = has_client};
+    jzx_loop *loop = jzx_loop_create(NULL);
+    jzx_actor_id id;
+    if (loop == NULL)
+        return JZX_ERR_NO_MEMORY;
+    jzx_err err = jzx_spawn(loop,
+                            way == 0   ? &JZX_SPAWN_OPTS(.behavior = serve, .state = &server)
+                            : way == 1 ? &JZX_SPAWN_OPTS(.fiber = serve_fiber, .state = &server)
+                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server),
+                            &id);
+    if (err == JZX_OK && way == 0)
+        err = jzx_send(loop, id, JZX_NOBODY, NULL, 0, START);
+    if (err == JZX_OK)
+        err = jzx_loop_run(loop);
+    jzx_loop_destroy(loop);
+    return err;
+}
+
+int main(int argc, char **argv) {
+    for (int way = 0; way < 3; way++) {
+        if (argc == 2 && strcmp(argv[1], ways[way]) == 0)
+            return run(way, "127.0.0.1:5555", false) == JZX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (argc != 1) {
+        fprintf(stderr, "usage: %s [messages | fibers | futures]\n", argv[0]);
+        return EXIT_FAILURE;
+    }
+    for (int way = 0; way < 3; way++) {
+        if (run(way, "127.0.0.1:0", true) != JZX_OK)
+            return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams when the system or memory fails: each call at each of its uses. Nothing hangs, nothing is
+ * left open, and every failure has a status. */
+#include "net/stream.h"
+
+#include "descriptors.h"
+#include "fixture.h"
+#include "os_faults.h"
+
+#include <jzx/fiber.h>
+#include <jzx/tcp.h>
+
+enum { DONE = 1 };
+
+static struct {
+    char address[JZX_ADDRESS_MAX];
+    jzx_listener listener;
+    bool is_whole; /* the scenario came to its end */
+} world;
+
+/* Of a client that is told nothing of what fails at the server: it gives up after a while. */
+static bool is_known(jzx_err err) {
+    static const jzx_err known[] = {JZX_ERR_IO,
+                                    JZX_ERR_NO_MEMORY,
+                                    JZX_ERR_NO_DESCRIPTORS,
+                                    JZX_ERR_RESET,
+                                    JZX_ERR_END,
+                                    JZX_ERR_CLOSED,
+                                    JZX_ERR_TIMEOUT,
+                                    JZX_ERR_REFUSED,
+                                    JZX_ERR_IO_REG_FAILED,
+                                    JZX_ERR_INVALID_STATE,
+                                    JZX_ERR_NO_SUCH_ACTOR,
+                                    JZX_ERR_ADDRESS_IN_USE,
+                                    JZX_ERR_INVALID_ARG};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (err == known[i])
+            return true;
+    }
+    return err == JZX_OK;
+}
+
+static bool went_well(jzx_err err) {
+    JZX_EXPECT(is_known(err));
+    return err == JZX_OK;
+}
+
+/* A message or a future may be lost for want of memory: the call says so. */
+static bool await_result(jzx_context *ctx, jzx_err err, uint64_t deadline_ns) {
+    jzx_message msg;
+    if (!went_well(err) || jzx_receive_tag(ctx, DONE, deadline_ns, &msg) != JZX_OK)
+        return false;
+    const jzx_result *result = msg.data;
+    return went_well((jzx_err)result->err);
+}
+
+static bool talk(jzx_context *ctx, jzx_stream stream, uint64_t deadline_ns) {
+    char part[] = "part";
+    const struct iovec parts[2] = {{part, 2}, {part + 2, 2}};
+    char buf[64];
+    size_t len;
+    jzx_op op;
+    return went_well(jzx_stream_write(ctx, stream, "hello\n", 6, deadline_ns)) &&
+           went_well(
+               jzx_stream_read_until(ctx, stream, '\n', buf, sizeof buf, deadline_ns, &len)) &&
+           went_well(jzx_stream_writev(ctx, stream, parts, 2, deadline_ns)) &&
+           await_result(ctx, jzx_stream_read_exact_to(ctx, stream, 4, DONE, &op), deadline_ns) &&
+           await_result(ctx, jzx_stream_write_to(ctx, stream, "end", 3, DONE, &op), deadline_ns) &&
+           went_well(jzx_stream_read(ctx, stream, buf, sizeof buf, deadline_ns, &len)) &&
+           went_well(jzx_stream_shutdown(ctx, stream, deadline_ns));
+}
+
+static void call(jzx_context *ctx) {
+    jzx_stream stream;
+    uint64_t deadline_ns = jzx_in(ctx, JZX_MS(300));
+    jzx_test_ran();
+    jzx_err err = jzx_tcp_connect(ctx, world.address, NULL, deadline_ns, &stream);
+    world.is_whole = went_well(err) && talk(ctx, stream, deadline_ns);
+    (void)jzx_listener_close(ctx->loop, world.listener);
+}
+
+static void serve(jzx_context *ctx) {
+    jzx_stream stream;
+    char buf[64];
+    size_t len;
+    jzx_test_ran();
+    if (!went_well(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &world.listener)) ||
+        !went_well(
+            jzx_listener_address(ctx->loop, world.listener, world.address, sizeof world.address)) ||
+        jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = call), NULL) != JZX_OK)
+        return;
+    while (went_well(jzx_tcp_accept(ctx, world.listener, JZX_NEVER, &stream))) {
+        while (went_well(jzx_stream_read(ctx, stream, buf, sizeof buf, JZX_NEVER, &len)) &&
+               went_well(jzx_stream_write(ctx, stream, buf, len, JZX_NEVER))) {
+        }
+        (void)jzx_stream_close(ctx->loop, stream);
+    }
+}
+
+/* True if all went well. The fault is set by then. */
+static bool run_scenario(void (*set_fault)(uint32_t at), uint32_t at) {
+    jzx_loop *loop = fixture_loop();
+    memset(&world, 0, sizeof world);
+    jzx__io_of(loop)->os = &os_faulty;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = serve));
+    set_fault(at);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    fixture_fail_allocations(UINT64_MAX, 0);
+    bool is_whole = world.is_whole;
+    fixture_destroy(loop);
+    return is_whole;
+}
+
+static struct {
+    enum os_call call;
+    int error;
+} fault;
+
+static void fail_call(uint32_t at) {
+    os_fail(fault.call, at, 1, fault.error);
+}
+
+JZX_TEST(each_call_of_a_socket_fails_at_each_use_and_nothing_is_left, "C+fail") {
+    static const struct {
+        enum os_call call;
+        int error;
+    } faults[] = {{OS_SOCKET, EMFILE},       {OS_BIND, EADDRINUSE},   {OS_LISTEN, EADDRINUSE},
+                  {OS_ACCEPT, EMFILE},       {OS_ACCEPT, EINTR},      {OS_ACCEPT, EBADF},
+                  {OS_CONNECT, ENOBUFS},     {OS_SHUTDOWN, ENOTCONN}, {OS_SETSOCKOPT, ENOMEM},
+                  {OS_GETSOCKNAME, ENOBUFS}, {OS_RECV, ECONNRESET},   {OS_RECV, EINTR},
+                  {OS_SEND, EPIPE},          {OS_SEND, EINTR},        {OS_SENDMSG, ECONNRESET},
+                  {OS_EPOLL_CTL, ENOSPC},    {OS_EPOLL_WAIT, EINTR}};
+    int open_before = descriptors_open();
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        bool was_used = true;
+        fault.call = faults[i].call;
+        fault.error = faults[i].error;
+        for (uint32_t at = 1; was_used && at < 60; at++) {
+            bool is_whole = run_scenario(fail_call, at);
+            was_used = os_faults.uses[fault.call] >= at;
+            JZX_EXPECT(is_whole || was_used);
+            if (fault.error == EINTR)
+                JZX_EXPECT(is_whole); /* nobody notices */
+            os_fail_never();
+            JZX_EXPECT_EQ(descriptors_open(), open_before);
+        }
+    }
+}
+
+static void fail_memory(uint32_t at) {
+    os_fail_never();
+    fixture_fail_allocations(at, 1);
+}
+
+JZX_TEST(each_allocation_fails_and_nothing_is_left, "C+fail") {
+    int open_before = descriptors_open();
+    uint32_t whole = 0;
+    for (uint32_t at = 0; whole < 3 && at < 200; at++) {
+        whole += run_scenario(fail_memory, at);
+        JZX_EXPECT_EQ(descriptors_open(), open_before);
+    }
+    JZX_EXPECT_EQ(whole, 3);
+}
+
+/* Four times there are no descriptors for the connection; then there are. */
+static void accept_by_message(jzx_context *ctx) {
+    jzx_stream stream;
+    jzx_op op;
+    JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &world.listener), JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_listener_address(ctx->loop, world.listener, world.address, sizeof world.address),
+        JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_accept_to(ctx, world.listener, DONE, &op), JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_connect(ctx, world.address, NULL, JZX_NEVER, &stream), JZX_OK);
+    world.is_whole = await_result(ctx, JZX_OK, JZX_NEVER);
+}
+
+JZX_TEST(accept_without_descriptors_waits_and_tries_again_without_spinning, "C+fail") {
+    jzx_loop *loop = fixture_loop();
+    memset(&world, 0, sizeof world);
+    jzx__io_of(loop)->os = &os_faulty;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = accept_by_message));
+    os_fail(OS_ACCEPT, 2, 4, EMFILE);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT(world.is_whole);
+    JZX_EXPECT_EQ(os_faults.uses[OS_ACCEPT], 6); /* once in vain, four failures, the connection */
+    os_fail_never();
+    fixture_destroy(loop);
+}
