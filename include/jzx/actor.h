@@ -124,7 +124,8 @@ typedef enum jzx_wait_kind {
     JZX_WAIT_RWLOCK = 14,
     JZX_WAIT_CHANNEL = 15, /* or a broadcast: a value, or room for one */
     JZX_WAIT_SIGNAL = 16,  /* a gate, a wait group or a barrier */
-    JZX_WAIT_SELECT = 17   /* wait_object: how many cases it has */
+    JZX_WAIT_SELECT = 17,  /* wait_object: how many cases it has */
+    JZX_WAIT_IO = 18       /* wait_object: the handle of the socket, as a jzx_stream */
 } jzx_wait_kind;
 
 /* Longer names are JZX_ERR_INVALID_ARG. */

@@ -83,6 +83,7 @@ enum jzx__part {
     JZX__PART_FUTURE,
     JZX__PART_BLOCKING,
     JZX__PART_SCHEDULE,
+    JZX__PART_NET,
     JZX__PART_COUNT
 };
 

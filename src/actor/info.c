@@ -134,6 +134,7 @@ const char *jzx_wait_name(jzx_wait_kind kind) {
         [JZX_WAIT_CHANNEL] = "a channel",
         [JZX_WAIT_SIGNAL] = "a signal",
         [JZX_WAIT_SELECT] = "one of several",
+        [JZX_WAIT_IO] = "I/O at",
     };
     bool is_known = (unsigned)kind < sizeof names / sizeof names[0] && names[kind] != NULL;
     return is_known ? names[kind] : "something unknown";

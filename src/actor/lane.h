@@ -35,7 +35,9 @@ enum jzx__lane {
     JZX__LANE_OP,    /* the result of an operation, as one of the runtime; see op.h */
     JZX__LANE_IO,    /* see watch_fd.h, both */
     JZX__LANE_IO_ASK,
-    JZX__LANE_JOB, /* of a job of the scheduler API; see schedule/item.h */
+    JZX__LANE_JOB,        /* of a job of the scheduler API; see schedule/item.h */
+    JZX__LANE_SOCKET_ASK, /* see net/socket.h */
+    JZX__LANE_STREAM,     /* data of an active stream, as one of the runtime; see net/active.h */
     JZX__LANE_COUNT
 };
 
@@ -110,15 +112,17 @@ static inline const struct jzx__lane_ops *jzx__lane_of(const struct jzx__node *n
 
 /* The operations of the parts; each is named after its lane. */
 extern const struct jzx__lane_ops jzx__lane_plain;
-extern const struct jzx__lane_ops jzx__lane_room;     /* mailbox.c */
-extern const struct jzx__lane_ops jzx__lane_timer;    /* timer.c */
-extern const struct jzx__lane_ops jzx__lane_deadline; /* ask.c */
-extern const struct jzx__lane_ops jzx__lane_answer;   /* ask.c */
-extern const struct jzx__lane_ops jzx__lane_watch;    /* watch.c, for both of its lanes */
-extern const struct jzx__lane_ops jzx__lane_down;     /* ask.c */
-extern const struct jzx__lane_ops jzx__lane_group;    /* groups.c */
-extern const struct jzx__lane_ops jzx__lane_op;       /* op.c */
-extern const struct jzx__lane_ops jzx__lane_io;       /* watch_fd.c, for both of its lanes */
-extern const struct jzx__lane_ops jzx__lane_job;      /* schedule/item.c */
+extern const struct jzx__lane_ops jzx__lane_room;       /* mailbox.c */
+extern const struct jzx__lane_ops jzx__lane_timer;      /* timer.c */
+extern const struct jzx__lane_ops jzx__lane_deadline;   /* ask.c */
+extern const struct jzx__lane_ops jzx__lane_answer;     /* ask.c */
+extern const struct jzx__lane_ops jzx__lane_watch;      /* watch.c, for both of its lanes */
+extern const struct jzx__lane_ops jzx__lane_down;       /* ask.c */
+extern const struct jzx__lane_ops jzx__lane_group;      /* groups.c */
+extern const struct jzx__lane_ops jzx__lane_op;         /* op.c */
+extern const struct jzx__lane_ops jzx__lane_io;         /* watch_fd.c, for both of its lanes */
+extern const struct jzx__lane_ops jzx__lane_job;        /* schedule/item.c */
+extern const struct jzx__lane_ops jzx__lane_socket_ask; /* socket.c */
+extern const struct jzx__lane_ops jzx__lane_stream;     /* active.c */
 
 #endif

@@ -86,6 +86,7 @@ extern const struct jzx__part_ops jzx__part_op;
 extern const struct jzx__part_ops jzx__part_blocking;
 extern const struct jzx__part_ops jzx__part_io;
 extern const struct jzx__part_ops jzx__part_sync;
+extern const struct jzx__part_ops jzx__part_net;
 extern const struct jzx__part_ops jzx__part_schedule;
 
 /* Opens all parts of loop->part_ops, or none: false without memory. */

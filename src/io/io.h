@@ -21,6 +21,8 @@ struct jzx__io {
     uint32_t fd_cap;              /* places there */
     uint32_t watch_count;
     uint32_t watches_max;
+    /* The layer above's, set once: an actor with a jzx__actor_io ends, and so do its sockets. */
+    void (*close_sockets)(struct jzx__worker *me, struct jzx__actor *actor);
 };
 
 static inline struct jzx__io *jzx__io_of(const struct jzx_loop *loop) {

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -119,6 +120,14 @@ static int get_peer_name(int fd, struct sockaddr *address, socklen_t *size) {
     return checked(getpeername(fd, address, size));
 }
 
+static int unlink_path(const char *path) {
+    return checked(unlink(path));
+}
+
+static int chmod_path(const char *path, mode_t mode) {
+    return checked(chmod(path, mode));
+}
+
 static ssize_t recv_fd(int fd, void *buffer, size_t size, int flags) {
     return checked_size(recv(fd, buffer, size, flags));
 }
@@ -169,6 +178,8 @@ const struct jzx__os jzx__os_system = {
     .getsockopt = get_option,
     .getsockname = get_name,
     .getpeername = get_peer_name,
+    .unlink = unlink_path,
+    .chmod = chmod_path,
     .recv = recv_fd,
     .send = send_fd,
     .sendmsg = sendmsg_fd,

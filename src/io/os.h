@@ -38,6 +38,8 @@ struct jzx__os {
     int (*getsockname)(int fd, struct sockaddr *address, socklen_t *size);
     int (*getpeername)(int fd, struct sockaddr *address, socklen_t *size);
     ssize_t (*recv)(int fd, void *buffer, size_t size, int flags);
+    int (*unlink)(const char *path);
+    int (*chmod)(const char *path, mode_t mode);
     /* None of these raises SIGPIPE. */
     ssize_t (*send)(int fd, const void *buffer, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);

@@ -446,12 +446,15 @@ const struct jzx__lane_ops jzx__lane_io = {
 static void init(void *record) {
     struct jzx__actor_io *own = record;
     jzx__list_init(&own->watches);
+    jzx__list_init(&own->sockets);
 }
 
 /* Its owner ends. */
 static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__list *watches = &actor_io(actor)->watches;
     struct jzx__io *io = jzx__io_of(jzx__loop_of(me));
+    if (io->close_sockets != NULL)
+        io->close_sockets(me, actor);
     jzx__lock_acquire(&io->lock);
     while (!jzx__list_is_empty(watches)) {
         struct jzx__fd_watch *watch =
@@ -468,7 +471,7 @@ static void release_part(struct jzx_loop *loop, struct jzx__worker *me, void *re
 
 static size_t size_bytes(const void *record) {
     const struct jzx__actor_io *own = record;
-    size_t size = jzx__slab_class_size(JZX__PART_CLASS);
+    size_t size = jzx__slab_class_size(JZX__PART_CLASS) + own->sockets_size_bytes;
     for (const struct jzx__link *link = own->watches.ring.next; link != &own->watches.ring;
          link = link->next)
         size += jzx__slab_class_size(JZX__FD_WATCH_CLASS);

@@ -73,6 +73,8 @@ _Static_assert(sizeof(struct jzx__fd_watch) <= (size_t)JZX__BLOCK_SIZE_MIN << JZ
 /* What an actor has of I/O: its part. */
 struct jzx__actor_io {
     struct jzx__list watches;
+    struct jzx__list sockets; /* of the layer above: net/socket.h */
+    size_t sockets_size_bytes;
 };
 
 _Static_assert(sizeof(struct jzx__actor_io) <= JZX__BLOCK_SIZE_MIN, "fits JZX__PART_CLASS");

@@ -22,6 +22,8 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_IO] = &jzx__lane_io,
     [JZX__LANE_IO_ASK] = &jzx__lane_io,
     [JZX__LANE_JOB] = &jzx__lane_job,
+    [JZX__LANE_SOCKET_ASK] = &jzx__lane_socket_ask,
+    [JZX__LANE_STREAM] = &jzx__lane_stream,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
@@ -41,6 +43,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_BLOCKING] = &jzx__part_blocking,
     [JZX__PART_SYNC] = &jzx__part_sync,
     [JZX__PART_SCHEDULE] = &jzx__part_schedule,
+    [JZX__PART_NET] = &jzx__part_net,
 };
 
 /* Kinds that are not here cannot be spawned yet. */
