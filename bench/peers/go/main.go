@@ -46,6 +46,9 @@ var rows = map[string]func(size int) result{
 	"async-await":  asyncAwait,
 	"async-join":   asyncJoin,
 	"async-spawn":  asyncSpawn,
+	"tcp-64":       tcp64,
+	"tcp-1000":     tcp1000,
+	"udp-64":       udp64,
 }
 
 func fail(format string, args ...any) {

@@ -4,6 +4,7 @@ mod common;
 mod futures;
 mod messages;
 mod meeting;
+mod net;
 mod parallel;
 mod servers;
 mod spawning;
@@ -12,7 +13,7 @@ mod timers;
 use common::Outcome;
 use tokio::runtime::{Builder, Runtime};
 
-fn runtime(workers: usize, has_timers: bool) -> Runtime {
+fn runtime(workers: usize, row: &str) -> Runtime {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),
@@ -20,8 +21,11 @@ fn runtime(workers: usize, has_timers: bool) -> Runtime {
     if workers > 1 {
         builder.worker_threads(workers);
     }
-    if has_timers {
+    if row.starts_with("timer-") {
         builder.enable_time();
+    }
+    if row.starts_with("tcp-") || row.starts_with("udp-") {
+        builder.enable_io();
     }
     builder.build().unwrap()
 }
@@ -51,6 +55,9 @@ async fn run(row: String, size: u64) -> Outcome {
         "async-await" => futures::resolve(size).await,
         "async-join" => futures::join(size).await,
         "async-spawn" => futures::lives(size).await,
+        "tcp-64" => net::tcp(64, size).await,
+        "tcp-1000" => net::tcp(1000, size).await,
+        "udp-64" => net::udp(size).await,
         _ => std::process::exit(3),
     }
 }
@@ -72,7 +79,7 @@ fn main() {
     };
     let row = args[1].clone();
     // In a task of its own: the task of block_on is slower to wake than others.
-    let runtime = runtime(workers, row.starts_with("timer-"));
+    let runtime = runtime(workers, &row);
     let outcome = runtime.block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
     println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
     std::process::exit(0);
