@@ -3,8 +3,10 @@
  *
  *     jzx_stress [--smoke] [--verbose] [--no-observer]
  *
- * pingpong plays 500,000 rounds (50,000 with --smoke); mailbox sends 1,024 messages too many (16)
- * to mailboxes of 8 and compares the failed sends with what the observer heard. */
+ * pingpong plays 500,000 rounds (50,000 with --smoke); timers sets 20,000 timers (2,000) of up to
+ * 100 ms, of which every second one is cancelled; restarts lets a supervisor restart a child 1,000
+ * times (100); mailbox sends 1,024 messages too many (16) to mailboxes of 8 and compares the failed
+ * sends with what the observer heard. */
 #include <jzx/jzx.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +25,7 @@ struct seen {
     uint64_t starts;
     uint64_t stops;
     uint64_t fulls;
+    uint64_t restarts;
 };
 
 static void see_start(void *ctx, jzx_actor_id id, const char *name) {
@@ -42,12 +45,19 @@ static void see_full(void *ctx, jzx_actor_id id) {
     ((struct seen *)ctx)->fulls++;
 }
 
+static void see_restart(void *ctx, jzx_actor_id id, uint32_t attempt) {
+    (void)id;
+    (void)attempt;
+    ((struct seen *)ctx)->restarts++;
+}
+
 static jzx_loop *create(const struct options *options, struct seen *seen) {
     static const jzx_observer observer = {.size = sizeof observer,
                                           .on_actor_start = see_start,
                                           .on_actor_stop = see_stop,
+                                          .on_actor_restart = see_restart,
                                           .on_mailbox_full = see_full};
-    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 1));
+    jzx_loop *loop = jzx_loop_create(&JZX_CONFIG(.workers = 1, .log = {.level = JZX_LOG_ERROR}));
     if (loop == NULL) {
         fprintf(stderr, "jzx_stress: no memory for a loop\n");
         exit(1);
@@ -98,6 +108,91 @@ static bool pingpong(const struct options *options) {
     right &= check(options, "messages handled", stats.handled, 2 * rounds);
     right &= check(options, "actors seen to start", seen.starts, options->observed ? 2 : 0);
     right &= check(options, "actors seen to stop", seen.stops, options->observed ? 2 : 0);
+    jzx_loop_destroy(loop);
+    return right;
+}
+
+/* ---- timers ---- */
+
+struct clockmaker {
+    uint64_t count;
+    uint64_t cancelled;
+    uint64_t fired;
+    uint64_t wrong; /* fired though they were cancelled */
+};
+
+/* A message with a number is a timer's; the first one, without, sets them all. */
+static jzx_behavior_result keep_time(jzx_context *ctx, const jzx_message *msg) {
+    struct clockmaker *self = ctx->state;
+    if (msg->len == sizeof(uint64_t)) {
+        uint64_t number;
+        memcpy(&number, msg->data, sizeof number);
+        self->fired++;
+        self->wrong += number % 2 == 1;
+        return self->fired + self->cancelled == self->count ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+    }
+    for (uint64_t i = 0; i < self->count; i++) {
+        jzx_timer_id timer = 0;
+        jzx_send_after(ctx->loop, ctx->self, ctx->self, &i, sizeof i, BALL,
+                       JZX_MS(1 + i * 7919 % 100), &timer);
+        self->cancelled += i % 2 == 1 && jzx_timer_cancel(ctx->loop, timer) == JZX_OK;
+    }
+    return JZX_BEHAVIOR_OK;
+}
+
+static bool timers(const struct options *options) {
+    struct clockmaker clockmaker = {.count = options->smoke ? 2000 : 20000};
+    struct seen seen = {0};
+    jzx_actor_id id;
+    jzx_loop *loop = create(options, &seen);
+    jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = keep_time, .state = &clockmaker), &id);
+    jzx_send(loop, id, JZX_NOBODY, NULL, 0, BALL);
+    jzx_loop_run(loop);
+    bool right = check(options, "cancelled", clockmaker.cancelled, clockmaker.count / 2);
+    right &= check(options, "fired", clockmaker.fired, clockmaker.count / 2);
+    right &= check(options, "fired though cancelled", clockmaker.wrong, 0);
+    jzx_loop_destroy(loop);
+    return right;
+}
+
+/* ---- restarts ---- */
+
+static struct {
+    uint64_t left;
+    uint64_t starts;
+} failures;
+
+/* Each incarnation sends itself the message that it fails on; the last one stops the loop. */
+static jzx_err begin_again(jzx_context *ctx) {
+    failures.starts++;
+    return jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, BALL);
+}
+
+static jzx_behavior_result fail_again(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    if (failures.left == 0) {
+        jzx_loop_request_stop(ctx->loop);
+        return JZX_BEHAVIOR_STOP;
+    }
+    failures.left--;
+    return JZX_BEHAVIOR_FAIL;
+}
+
+static bool restarts(const struct options *options) {
+    static const jzx_child_spec children[] = {
+        {.name = "failing", .behavior = fail_again, .init = begin_again, .mode = JZX_TRANSIENT}};
+    uint64_t count = options->smoke ? 100 : 1000;
+    struct seen seen = {0};
+    jzx_actor_id supervisor;
+    jzx_loop *loop = create(options, &seen);
+    failures.left = count;
+    failures.starts = 0;
+    jzx_spawn_supervisor(loop,
+                         &JZX_SUPERVISOR_OPTS(.intensity = JZX_UNLIMITED, JZX_CHILDREN(children)),
+                         &supervisor);
+    jzx_loop_run(loop);
+    bool right = check(options, "starts", failures.starts, count + 1);
+    right &= check(options, "restarts seen", seen.restarts, options->observed ? count : 0);
     jzx_loop_destroy(loop);
     return right;
 }
@@ -171,6 +266,8 @@ int main(int argc, char **argv) {
         }
     }
     bool right = run(&options, "pingpong", pingpong);
+    right &= run(&options, "timers", timers);
+    right &= run(&options, "restarts", restarts);
     right &= run(&options, "mailbox", mailbox);
     return right ? 0 : 1;
 }
