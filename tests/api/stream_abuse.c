@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
 static struct server server;
@@ -187,8 +188,7 @@ static unsigned char byte_at(uint64_t place) {
 static void note_memory(void) {
     uint64_t now = fixture_bytes();
     uint64_t most = bytes_most;
-    while (now > most && !__atomic_compare_exchange_n((uint64_t *)&bytes_most, &most, now, false,
-                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    while (now > most && !atomic_compare_exchange_weak(&bytes_most, &most, now)) {
     }
 }
 
