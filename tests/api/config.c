@@ -17,6 +17,7 @@ JZX_TEST(init_writes_the_defaults, "C16", "C+def", "X5", "X16", "X21") {
     assert_int_equal(config.max_msgs_per_actor, 128);
     assert_int_equal(config.max_actors_per_tick, 1024);
     assert_int_equal(config.max_async_drain, 256);
+    assert_int_equal(config.max_io_watchers, 1024);
     assert_int_equal(config.default_heap_quota, 0);
     assert_int_equal(config.log.level, JZX_LOG_WARN);
     assert_int_equal(config.on_wait, JZX_ON_WAIT_REFUSE);
