@@ -19,6 +19,7 @@ struct server {
     const char *address;
     bool has_client; /* in the same program */
     jzx_listener listener;
+    jzx_future *accepting; /* of the third way */
 };
 
 static void start_client(jzx_loop *loop, const struct server *server);
@@ -129,6 +130,13 @@ JZX_ASYNC(echo_async, struct connection, int) {
 }
 JZX_END
 
+/* A fiber that is stopped in an await does not return from it: its cleanup releases the future. */
+static void release_future(jzx_context *ctx, jzx_exit_reason reason) {
+    const struct server *self = ctx->state;
+    (void)reason;
+    jzx_future_release(self->accepting);
+}
+
 /* Accepted streams belong to the owner of the listener: this actor. */
 static void serve_async(jzx_context *ctx) {
     struct server *self = ctx->state;
@@ -137,9 +145,10 @@ static void serve_async(jzx_context *ctx) {
     if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
         return;
     start_client(ctx->loop, self);
-    while (jzx_tcp_accept_async(ctx->loop, self->listener, &future) == JZX_OK) {
-        jzx_err err = jzx_await(ctx, future, JZX_NEVER, &connection.stream);
-        jzx_future_release(future);
+    while (jzx_tcp_accept_async(ctx->loop, self->listener, &self->accepting) == JZX_OK) {
+        jzx_err err = jzx_await(ctx, self->accepting, JZX_NEVER, &connection.stream);
+        jzx_future_release(self->accepting);
+        self->accepting = NULL;
         if (err != JZX_OK)
             return;
         if (echo_async_spawn(ctx->loop, connection, &future) == JZX_OK)
@@ -187,7 +196,8 @@ static jzx_err run(int way, const char *address, bool has_client) {
     jzx_err err = jzx_spawn(loop,
                             way == 0   ? &JZX_SPAWN_OPTS(.behavior = serve, .state = &server)
                             : way == 1 ? &JZX_SPAWN_OPTS(.fiber = serve_fiber, .state = &server)
-                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server),
+                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server,
+                                                         .cleanup = release_future),
                             &id);
     if (err == JZX_OK && way == 0)
         err = jzx_send(loop, id, JZX_NOBODY, NULL, 0, START);
