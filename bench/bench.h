@@ -271,6 +271,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(fiber_million)                                                                               \
     X(schedule_cancel)                                                                             \
     X(schedule_fire)                                                                               \
+    X(schedule_notify)                                                                             \
     X(schedule_overflow)                                                                           \
     X(schedule_late_1k)                                                                            \
     X(schedule_late_10k)                                                                           \

@@ -64,8 +64,9 @@ marked_tests() {
 
 # other_tests: the further tests of ctest that a part may name.
 other_tests() {
-    list=tests/CMakeLists.txt
-    [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
+    for list in tests/CMakeLists.txt tests/freestanding/CMakeLists.txt; do
+        [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
+    done
     files tests/house '*.sh' | sed 's|.*/|house.|; s|\.sh$||'
 }
 

@@ -158,7 +158,8 @@ typedef struct jzx_spawn_opts {
     jzx_fiber_fn fiber; /* see jzx/fiber.h, as what follows */
     uint32_t stack_size_bytes; /* of a fiber; 0: JZX_DEFAULT_STACK_SIZE */
     bool migratable : 1;       /* a fiber that may go on on another thread after a wait */
-    uint64_t reserved[3];      /* 0: for kinds of actors to come */
+    bool trap_stop : 1;   /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
+    uint64_t reserved[3]; /* 0: for kinds of actors to come */
 } jzx_spawn_opts;
 
 /* Options in place, in C: jzx_spawn(loop, &JZX_SPAWN_OPTS(.behavior = greet), &id). In C++ use
@@ -229,11 +230,12 @@ JZX_API jzx_err jzx_spawn_wait(jzx_loop *loop, const jzx_spawn_opts *opts, uint6
  * to end: JZX_STOP_KILL (JZX_EXIT_KILLED), then jzx_actor_fail (JZX_EXIT_FAIL), then the stop by
  * its supervisor or of the loop (JZX_EXIT_SHUTDOWN), then JZX_STOP_AFTER_MESSAGE, then
  * JZX_STOP_AFTER_QUEUE (both JZX_EXIT_NORMAL). An actor that ends by itself in the message before
- * has the reason that it gives. Any thread.
+ * has the reason that it gives. An actor with trap_stop is told of a stop instead, all but
+ * JZX_STOP_KILL, and has JZX_DEFAULT_STOP_GRACE to end: see JZX_TAG_STOP in jzx/exit.h. Any thread.
  * JZX_ERR_INVALID_ARG, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED. */
 JZX_API jzx_err jzx_actor_stop(jzx_loop *loop, jzx_actor_id id, jzx_stop_kind kind);
 
-/* As jzx_actor_stop after the message, with reason JZX_EXIT_FAIL. */
+/* As jzx_actor_stop after the message, with reason JZX_EXIT_FAIL; no actor traps it. */
 JZX_API jzx_err jzx_actor_fail(jzx_loop *loop, jzx_actor_id id);
 
 /* The behaviour for the messages after this one. JZX_ERR_INVALID_ARG if behavior is NULL, and in a

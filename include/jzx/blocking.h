@@ -29,6 +29,7 @@
 
 #include "jzx/api.h"
 #include "jzx/error.h"
+#include "jzx/future.h"
 #include "jzx/message.h"
 #include "jzx/op.h"
 
@@ -138,6 +139,26 @@ JZX_API jzx_err jzx_blocking(jzx_context *ctx, jzx_blocking_fn fn, void *arg, ui
  * nor a kill waits for the function. */
 JZX_API jzx_err jzx_blocking_copy(jzx_context *ctx, jzx_blocking_pool *pool, jzx_blocking_fn fn,
                                   void *data, size_t len, uint64_t deadline_ns);
+
+/* ---- the same as a future (jzx/future.h): for async functions, combinators and any thread ----
+ *
+ * The job belongs to no actor. JZX_OK: *future, a handle of the caller's, is settled once: resolved
+ * if the function returns JZX_OK, else rejected with what it returned. jzx_future_cancel and the
+ * release of the last handle cancel a job that waits; one that has been started runs to its end,
+ * and settles the future with its result then. jzx_loop_destroy cancels the jobs that wait, and
+ * waits for those that run, before it returns: no such future stays unsettled. Any thread, also
+ * in a function of a pool; never blocks. The errors are those above, JZX_ERR_NO_SUCH_ACTOR aside;
+ * then nothing has happened, and *future is untouched. */
+
+/* Calls fn(arg) on a thread of the default pool. arg must stay valid until the future is settled.
+ * The future has no value. */
+JZX_API jzx_err jzx_blocking_async(jzx_loop *loop, jzx_blocking_fn fn, void *arg,
+                                   jzx_future **future);
+
+/* Calls fn with a copy of len bytes, aligned to 8 bytes, on a thread of the pool (NULL: the default
+ * one). What the function leaves there is the value of the future, of len bytes. */
+JZX_API jzx_err jzx_blocking_copy_async(jzx_loop *loop, jzx_blocking_pool *pool, jzx_blocking_fn fn,
+                                        const void *data, size_t len, jzx_future **future);
 
 JZX_END_C
 

@@ -29,6 +29,7 @@
 #define JZX_DEFAULT_MAX_CALLS 65536u
 #define JZX_DEFAULT_MAX_IO_WATCHERS 1024u
 #define JZX_DEFAULT_DEADLOCK_AFTER_NS 1000000000u
+#define JZX_DEFAULT_URGENT_CAP 16u
 
 /* The largest number of workers. */
 #define JZX_WORKERS_MAX 1024u
@@ -185,6 +186,7 @@ typedef struct jzx_config {
     uint64_t deadlock_after_ns; /* a wait of a fiber for a lock, an answer or an end that takes so
                                  * long (1 s) is looked at: if it closes a cycle of such waits, that
                                  * is reported, see JZX_EVENT_DEADLOCK. JZX_NEVER: nobody looks */
+    uint32_t urgent_cap;        /* messages of jzx_send_urgent that may wait for one actor (16) */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -44,6 +44,26 @@ typedef struct jzx_exit_notice {
                                        * '\0' */
 } jzx_exit_notice;
 
+/* Stops that an actor sees coming. An actor that was spawned with trap_stop does not end when
+ * somebody stops it (jzx_actor_stop, its supervisor, jzx_loop_stop); it gets one message
+ * JZX_TAG_STOP, before all that waits, and goes on: it may finish what it has begun, hand its work
+ * over, say good-bye. Then it ends by itself, as always. At deadline_ns it is killed, with
+ * JZX_EXIT_KILLED. Its mailbox stays open until its end. Of several stops only the first is told,
+ * but for those of jzx_actor_cancel. Nothing delays a kill, jzx_actor_fail, or the end of a loop
+ * that is closed at once. */
+#define JZX_TAG_STOP 0xFFFF0016u
+
+/* How long an actor may take that is stopped without a deadline, as by jzx_actor_stop: ten seconds.
+ * A child has the shutdown_ms of its spec, and what jzx_loop_stop ends has the loop's deadline. */
+#define JZX_DEFAULT_STOP_GRACE UINT64_C(10000000000)
+
+/* The data of JZX_TAG_STOP. */
+typedef struct jzx_stop_notice {
+    uint64_t deadline_ns;             /* a time of the loop; JZX_NEVER: there is none */
+    jzx_exit_reason reason;           /* what the actor would have ended with */
+    char text[JZX_EXIT_TEXT_MAX + 1]; /* who stops it, or what jzx_actor_cancel said; or "" */
+} jzx_stop_notice;
+
 /* Ends the actor from any depth of its behaviour or its init if the condition does not hold: reason
  * JZX_EXIT_FAIL, and a text with place and condition. In its cleanup it ends the cleanup, and the
  * reason of the actor's end stays what it was. */
@@ -62,6 +82,22 @@ JZX_API JZX_NO_RETURN void jzx_exit(jzx_context *ctx, jzx_exit_reason reason, co
 /* For JZX_CHECK. */
 JZX_API JZX_NO_RETURN void jzx_check_failed(jzx_context *ctx, const char *condition,
                                             const char *file, int line);
+
+/* Sends an exit signal: what an actor gets from a linked actor that ends with that reason and text
+ * (may be NULL), without a link, and before all that waits for it. One that traps exits gets a
+ * message JZX_TAG_EXIT, in which actor is the actor that made this call, or JZX_NOBODY; any other
+ * ends with that reason, but for JZX_EXIT_NORMAL, which is ignored. JZX_EXIT_KILLED is not trapped:
+ * it is JZX_STOP_KILL. The other reasons of the runtime are JZX_ERR_INVALID_ARG. The signal is an
+ * urgent message: errors as of jzx_send_urgent, JZX_ERR_MAILBOX_FULL among them. Any thread. */
+JZX_API jzx_err jzx_actor_exit(jzx_loop *loop, jzx_actor_id id, jzx_exit_reason reason,
+                               const char *text);
+
+/* Asks an actor to end by that time of the loop (JZX_NEVER: whenever it likes), and says why (may
+ * be NULL). One that traps stops is told by a message JZX_TAG_STOP, and killed at the deadline; if
+ * it was stopped before, the earlier deadline counts. Any other ends after the message that it
+ * handles, as by JZX_STOP_AFTER_MESSAGE. An urgent message, as jzx_actor_exit. Any thread. */
+JZX_API jzx_err jzx_actor_cancel(jzx_loop *loop, jzx_actor_id id, uint64_t deadline_ns,
+                                 const char *text);
 
 /* "JZX_EXIT_FAIL"; a fixed text for reasons that do not exist. */
 JZX_API const char *jzx_exit_name(jzx_exit_reason reason);

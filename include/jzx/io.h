@@ -67,8 +67,10 @@ JZX_BEGIN_C
  * JZX_ERR_IO_REG_FAILED: fd is not open, is a regular file or a directory, which poll(2) calls
  * ready at all times, or the system has no descriptors or memory for it. JZX_ERR_FULL: as many are
  * watched as config.max_io_watchers allows. JZX_ERR_NO_SUCH_ACTOR (also if owner works off its
- * queue and takes nothing more), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY, JZX_ERR_INVALID_ARG. After
- * an error an earlier watch of fd is as it was, unless fd was closed. */
+ * queue and takes nothing more), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY, JZX_ERR_INVALID_ARG.
+ * JZX_ERR_UNSUPPORTED: owner is an async function, which gets no messages; called on another thread
+ * than the owner's, the watch ends by itself then. After an error an earlier watch of fd is as it
+ * was, unless fd was closed. */
 JZX_API jzx_err jzx_watch_fd(jzx_loop *loop, int fd, jzx_actor_id owner, uint32_t interest,
                              uint32_t tag);
 
@@ -100,9 +102,9 @@ JZX_API jzx_err jzx_signal_to(jzx_context *ctx, int signo, uint32_t tag);
 JZX_API jzx_err jzx_signal_end(jzx_context *ctx, int signo);
 
 /* The errno behind the call that the actor has just made and that the system has failed: for logs,
- * and for what jzx_err does not tell apart. Ask right after the call. Of an operation that completes
- * by a message it is in jzx_result.os_error, of a future in its text. Only in the actor's own turn;
- * 0 elsewhere. */
+ * and for what jzx_err does not tell apart. Ask right after the call. Of an operation that
+ * completes by a message it is in jzx_result.os_error, of a future in its text. Only in the actor's
+ * own turn; 0 elsewhere. */
 JZX_API int jzx_last_os_error(const jzx_context *ctx);
 
 JZX_END_C

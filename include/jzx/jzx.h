@@ -26,6 +26,7 @@
 #include "jzx/observe.h"
 #include "jzx/op.h"
 #include "jzx/pool.h"
+#include "jzx/processor.h"
 #include "jzx/schedule.h"
 #include "jzx/schedule_admin.h"
 #include "jzx/scope.h"

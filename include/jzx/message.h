@@ -48,6 +48,7 @@ typedef struct jzx_message {
  *   JZX_TAG_ASK_DOWN         ask.h         an actor has ended without an answer to a question
  *   JZX_TAG_EXIT             exit.h        a linked actor has ended, and exits are trapped
  *   JZX_TAG_DOWN             exit.h        a monitored actor has ended
+ *   JZX_TAG_STOP             exit.h        the actor is to stop, and stops are trapped
  *   JZX_TAG_GROUP_JOIN       group.h       an actor has joined a group
  *   JZX_TAG_GROUP_LEAVE      group.h       an actor has left a group */
 #define JZX_TAG_RESERVED 0xFFFF0000u
@@ -78,6 +79,14 @@ JZX_BEGIN_C
  * see jzx_send_wait), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, const void *data,
                          size_t len, uint32_t tag);
+
+/* jzx_send for what cannot wait: the message is handled before all that waits for the receiver, the
+ * urgent messages that came earlier aside. Keep it for the rare and the short: config.urgent_cap of
+ * them (16) may wait for one actor, and one more is JZX_ERR_MAILBOX_FULL, whatever its on_full
+ * says. Neither mailbox_cap nor a full mailbox concerns them. A fiber that waits for another
+ * message passes over an urgent one as over any. Takes a lock for a moment. Any thread. */
+JZX_API jzx_err jzx_send_urgent(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
+                                const void *data, size_t len, uint32_t tag);
 
 /* jzx_send with sender JZX_NOBODY: the form for threads that are no actors. */
 JZX_API jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,

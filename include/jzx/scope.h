@@ -28,6 +28,7 @@
 #include "jzx/error.h"
 #include "jzx/exit.h"
 #include "jzx/future.h"
+#include "jzx/op.h"
 
 #include <stdint.h>
 
@@ -45,8 +46,8 @@ typedef struct jzx_scope_result {
 JZX_BEGIN_C
 
 /* Opens one, with a deadline or JZX_NEVER; it is not later than that of the scope in which the
- * caller is. In any actor's own turn; a behaviour, which cannot wait, does not close it: its
- * members are cancelled when it ends. JZX_ERR_INVALID_ARG (also without a turn),
+ * caller is. In any actor's own turn; a behaviour, which cannot wait, closes it by
+ * jzx_scope_close_to. JZX_ERR_INVALID_ARG (also without a turn),
  * JZX_ERR_NO_MEMORY, JZX_ERR_MAX_ACTORS. */
 JZX_API jzx_err jzx_scope_open(jzx_context *ctx, uint64_t deadline_ns, jzx_scope **scope);
 
@@ -66,6 +67,16 @@ JZX_API void jzx_scope_cancel(jzx_scope *scope);
  * JZX_ERR_WOULD_SUSPEND, and the scope is as it was). While the fiber works off its queue this
  * cancels the scope, and still waits. how may be NULL. */
 JZX_API jzx_err jzx_scope_close(jzx_context *ctx, jzx_scope *scope, jzx_scope_result *how);
+
+/* The same for a behaviour, which does not wait: when all members have ended the outcome comes as
+ * one message with that tag (jzx/op.h). The err of its jzx_result is what jzx_scope_close would
+ * return, and the data are a jzx_scope_result. The scope is not the caller's any more: it takes no
+ * member, its deadline still holds, and jzx_op_cancel(loop, op) cancels its members. If the opener
+ * ends before the message has come they are cancelled, too. The opener only, in its own turn; op
+ * may be NULL. JZX_ERR_INVALID_ARG (also a scope that it has not opened), JZX_ERR_NO_SUCH_ACTOR
+ * (this actor works off its queue), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY: then the scope is as it
+ * was. */
+JZX_API jzx_err jzx_scope_close_to(jzx_context *ctx, jzx_scope *scope, uint32_t tag, jzx_op *op);
 
 /* The same for an async function: out is a jzx_scope_result, or NULL. */
 JZX_API jzx_awaitable *jzx_op_close(jzx_await_op *op, jzx_scope *scope);

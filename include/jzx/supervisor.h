@@ -102,8 +102,9 @@ typedef struct jzx_child_spec {
     bool significant;   /* see auto_shutdown; not if it is permanent, or that is never */
     bool stop_at_once;  /* it stops without working off its queue; a supervisor: with all below */
     jzx_fiber_fn fiber; /* or this, in place of behavior: see jzx/fiber.h, as what follows */
-    uint32_t stack_size_bytes; /* as of jzx_spawn_opts, both */
+    uint32_t stack_size_bytes; /* as of jzx_spawn_opts, the three */
     bool migratable;
+    bool trap_stop; /* it is told of its stop, and has shutdown_ms to end */
 } jzx_child_spec;
 
 /* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended by

@@ -23,12 +23,23 @@
  *                                   once. JZX_ERR_CANCELLED while the fiber works off its queue.
  *   jzx_x_wait(..., deadline_ns)    blocks a thread that is no worker; on a worker
  *                                   JZX_ERR_WOULD_SUSPEND at once.
+ *   jzx_x_to(ctx, ..., tag, &op)    returns at once, for behaviours: the result comes as one
+ *                                   message with that tag, see jzx/op.h.
  *   jzx_try_x(...)                  never waits, and may be called anywhere, in behaviours too.
  *
  * Deadlines are times of the loop, as for jzx_receive; also for threads, and also where a program
  * moves the time itself. A wait that returns JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED or JZX_ERR_CLOSED
  * has taken nothing, nor has that of a fiber that is killed while it waits. A try that finds
  * nothing is JZX_ERR_TIMEOUT, too.
+ *
+ * An operation that a _to call has begun takes what it waits for when its message is handled: from
+ * then on the actor has the lock, or the value. result->err is what the fiber form returns. Until
+ * then jzx_op_cancel, or the end of the actor, leaves everything to the next one that waits; a
+ * cancel that comes after the grant is JZX_ERR_NO_SUCH_OP. There is no deadline: a timer and
+ * jzx_op_cancel make one. All _to calls return JZX_ERR_INVALID_ARG (a wrong object or tag, not in a
+ * turn of this actor, another loop), JZX_ERR_NO_SUCH_ACTOR (the actor works off its queue),
+ * JZX_ERR_LOOP_CLOSED or JZX_ERR_NO_MEMORY, and no message comes then; op may be NULL. An object
+ * with such operations is busy until their messages are handled, or their actors have ended.
  *
  * Waits are served in the order in which they began. What is released goes to the first of them
  * straight away, and only those are woken that get something.
@@ -44,7 +55,9 @@
 #include "jzx/actor.h"
 #include "jzx/api.h"
 #include "jzx/error.h"
+#include "jzx/future.h"
 #include "jzx/loop.h"
+#include "jzx/op.h"
 #include "jzx/time.h"
 
 #include <stdbool.h>
@@ -77,6 +90,10 @@ JZX_API jzx_err jzx_mutex_deinit(jzx_mutex *mutex);
 JZX_API jzx_err jzx_mutex_lock(jzx_context *ctx, jzx_mutex *mutex, uint64_t deadline_ns);
 JZX_API jzx_err jzx_mutex_lock_wait(jzx_mutex *mutex, uint64_t deadline_ns);
 
+/* The actor has the mutex when the message is handled, with JZX_OK or JZX_ERR_OWNER_DIED.
+ * JZX_ERR_BUSY at once: it has it already. */
+JZX_API jzx_err jzx_mutex_lock_to(jzx_context *ctx, jzx_mutex *mutex, uint32_t tag, jzx_op *op);
+
 /* ctx is the caller's own, or NULL for a thread that is no actor, as in all calls of owners that
  * follow. */
 JZX_API jzx_err jzx_mutex_try_lock(jzx_context *ctx, jzx_mutex *mutex);
@@ -105,6 +122,8 @@ JZX_API jzx_err jzx_semaphore_acquire(jzx_context *ctx, jzx_semaphore *semaphore
                                       uint64_t deadline_ns);
 JZX_API jzx_err jzx_semaphore_acquire_wait(jzx_semaphore *semaphore, uint32_t count,
                                            uint64_t deadline_ns);
+JZX_API jzx_err jzx_semaphore_acquire_to(jzx_context *ctx, jzx_semaphore *semaphore, uint32_t count,
+                                         uint32_t tag, jzx_op *op);
 JZX_API jzx_err jzx_semaphore_try_acquire(jzx_context *ctx, jzx_semaphore *semaphore,
                                           uint32_t count);
 
@@ -131,14 +150,19 @@ JZX_API jzx_err jzx_rwlock_deinit(jzx_rwlock *lock);
 
 /* Readers share it; a reader that comes after a waiting writer waits behind it. So an actor that
  * reads must not wait for a second read lock. Errors as for a mutex; JZX_ERR_BUSY for an actor that
- * has a write lock, or asks for one and has a read lock: none can be turned into the other. */
+ * has a write lock, or asks for one and has a read lock: none can be turned into the other. From an
+ * operation JZX_ERR_BUSY also comes as a result, if the actor got a lock while it waited. */
 JZX_API jzx_err jzx_rwlock_lock_read(jzx_context *ctx, jzx_rwlock *lock, uint64_t deadline_ns);
 JZX_API jzx_err jzx_rwlock_lock_read_wait(jzx_rwlock *lock, uint64_t deadline_ns);
+JZX_API jzx_err jzx_rwlock_lock_read_to(jzx_context *ctx, jzx_rwlock *lock, uint32_t tag,
+                                        jzx_op *op);
 JZX_API jzx_err jzx_rwlock_try_lock_read(jzx_context *ctx, jzx_rwlock *lock);
 JZX_API jzx_err jzx_rwlock_unlock_read(jzx_context *ctx, jzx_rwlock *lock);
 
 JZX_API jzx_err jzx_rwlock_lock_write(jzx_context *ctx, jzx_rwlock *lock, uint64_t deadline_ns);
 JZX_API jzx_err jzx_rwlock_lock_write_wait(jzx_rwlock *lock, uint64_t deadline_ns);
+JZX_API jzx_err jzx_rwlock_lock_write_to(jzx_context *ctx, jzx_rwlock *lock, uint32_t tag,
+                                         jzx_op *op);
 JZX_API jzx_err jzx_rwlock_try_lock_write(jzx_context *ctx, jzx_rwlock *lock);
 JZX_API jzx_err jzx_rwlock_unlock_write(jzx_context *ctx, jzx_rwlock *lock);
 
@@ -181,12 +205,17 @@ JZX_API jzx_err jzx_channel_send(jzx_context *ctx, jzx_channel *channel, const v
                                  uint64_t deadline_ns);
 JZX_API jzx_err jzx_channel_send_wait(jzx_channel *channel, const void *value,
                                       uint64_t deadline_ns);
+JZX_API jzx_err jzx_channel_send_to(jzx_context *ctx, jzx_channel *channel, const void *value,
+                                    uint32_t tag, jzx_op *op);
 JZX_API jzx_err jzx_channel_try_send(jzx_channel *channel, const void *value);
 
-/* Waits for a value. JZX_ERR_CLOSED: it is closed and empty. *value is untouched on errors. */
+/* Waits for a value. JZX_ERR_CLOSED: it is closed and empty. *value is untouched on errors. The
+ * value of receive_to is the data of its result. */
 JZX_API jzx_err jzx_channel_receive(jzx_context *ctx, jzx_channel *channel, uint64_t deadline_ns,
                                     void *value);
 JZX_API jzx_err jzx_channel_receive_wait(jzx_channel *channel, uint64_t deadline_ns, void *value);
+JZX_API jzx_err jzx_channel_receive_to(jzx_context *ctx, jzx_channel *channel, uint32_t tag,
+                                       jzx_op *op);
 JZX_API jzx_err jzx_channel_try_receive(jzx_channel *channel, void *value);
 
 /* Nothing can be sent any more, and those that wait for that get JZX_ERR_CLOSED; what was sent can
@@ -218,6 +247,7 @@ JZX_API bool jzx_gate_is_open(const jzx_gate *gate);
 /* Waits until it is open. */
 JZX_API jzx_err jzx_gate_pass(jzx_context *ctx, jzx_gate *gate, uint64_t deadline_ns);
 JZX_API jzx_err jzx_gate_pass_wait(jzx_gate *gate, uint64_t deadline_ns);
+JZX_API jzx_err jzx_gate_pass_to(jzx_context *ctx, jzx_gate *gate, uint32_t tag, jzx_op *op);
 
 /* ---- wait group: a number of things that are to be done ---- */
 
@@ -240,6 +270,8 @@ JZX_API uint32_t jzx_wait_group_count(const jzx_wait_group *group);
 /* Waits until nothing is to be done. */
 JZX_API jzx_err jzx_wait_group_join(jzx_context *ctx, jzx_wait_group *group, uint64_t deadline_ns);
 JZX_API jzx_err jzx_wait_group_join_wait(jzx_wait_group *group, uint64_t deadline_ns);
+JZX_API jzx_err jzx_wait_group_join_to(jzx_context *ctx, jzx_wait_group *group, uint32_t tag,
+                                       jzx_op *op);
 
 /* ---- barrier: a number of parties that meet, again and again ---- */
 
@@ -256,6 +288,11 @@ JZX_API jzx_err jzx_barrier_deinit(jzx_barrier *barrier);
 JZX_API jzx_err jzx_barrier_arrive(jzx_context *ctx, jzx_barrier *barrier, uint64_t deadline_ns,
                                    bool *is_last);
 JZX_API jzx_err jzx_barrier_arrive_wait(jzx_barrier *barrier, uint64_t deadline_ns, bool *is_last);
+
+/* The data of the result is a bool: is_last. The actor arrives with this call, and has passed when
+ * all have arrived, whether or not it comes to handle the message. */
+JZX_API jzx_err jzx_barrier_arrive_to(jzx_context *ctx, jzx_barrier *barrier, uint32_t tag,
+                                      jzx_op *op);
 
 /* ---- once ---- */
 
@@ -315,6 +352,11 @@ JZX_API jzx_err jzx_broadcast_subscribe(jzx_broadcast *broadcast, jzx_reader *re
 JZX_API jzx_err jzx_broadcast_read(jzx_context *ctx, jzx_reader *reader, uint64_t deadline_ns,
                                    void *value);
 JZX_API jzx_err jzx_broadcast_read_wait(jzx_reader *reader, uint64_t deadline_ns, void *value);
+
+/* The data of the result is the value. The reader stays where it is, and is used for nothing else,
+ * until the message is handled. */
+JZX_API jzx_err jzx_broadcast_read_to(jzx_context *ctx, jzx_reader *reader, uint32_t tag,
+                                      jzx_op *op);
 JZX_API jzx_err jzx_broadcast_try_read(jzx_reader *reader, void *value);
 
 /* The last value that was published, and how many there were, which may be NULL. JZX_ERR_TIMEOUT:
@@ -326,6 +368,10 @@ JZX_API jzx_err jzx_broadcast_changed(jzx_context *ctx, jzx_broadcast *broadcast
                                       uint64_t deadline_ns, void *value);
 JZX_API jzx_err jzx_broadcast_changed_wait(jzx_broadcast *broadcast, uint64_t *version,
                                            uint64_t deadline_ns, void *value);
+
+/* The data of the result is the value; *version stays where it is until the message is handled. */
+JZX_API jzx_err jzx_broadcast_changed_to(jzx_context *ctx, jzx_broadcast *broadcast,
+                                         uint64_t *version, uint32_t tag, jzx_op *op);
 
 /* ---- select: the first of several ----
  *
@@ -339,7 +385,8 @@ typedef enum jzx_case_kind {
     JZX_CASE_RECEIVE = 1, /* a jzx_channel; value: where the value goes */
     JZX_CASE_SEND = 2,    /* a jzx_channel with a bound; value: what is sent */
     JZX_CASE_GATE = 3,    /* a jzx_gate; it is open */
-    JZX_CASE_READ = 4     /* a jzx_reader; value: where the value goes */
+    JZX_CASE_READ = 4,    /* a jzx_reader; value: where the value goes */
+    JZX_CASE_FUTURE = 5   /* a jzx_future; value: where the value goes, or NULL; not for threads */
 } jzx_case_kind;
 
 /* What one waits for. Made by the functions whose names have case in them. */
@@ -356,13 +403,19 @@ typedef struct jzx_case {
 
 /* Waits until one of the cases can go on, and does that one alone: *index says which. Of several
  * that can, the first in the array is done. JZX_ERR_CLOSED: that of *index is closed.
- * JZX_ERR_LAGGED: likewise, as for a read. JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED: nothing was done.
- * JZX_ERR_WOULD_SUSPEND; JZX_ERR_INVALID_ARG (NULL, no case or more than JZX_SELECT_MAX, a wrong
- * size or object, objects of two loops). *index is untouched on all but the first three. */
+ * JZX_ERR_LAGGED: likewise, as for a read; and so is the error of a future that was rejected.
+ * Otherwise nothing was done, and *index is untouched: JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED,
+ * JZX_ERR_WOULD_SUSPEND, JZX_ERR_INVALID_ARG (NULL, no case or more than JZX_SELECT_MAX, a wrong
+ * size or object, objects of two loops, a future that was not started). */
 JZX_API jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
                            uint64_t deadline_ns, size_t *index);
 JZX_API jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size,
                                 uint64_t deadline_ns, size_t *index);
+
+/* The data of the result is a size_t: the index. The cases are copied; what they point to stays
+ * until the message is handled, when values are written. */
+JZX_API jzx_err jzx_select_to(jzx_context *ctx, const jzx_case *cases, size_t count,
+                              size_t case_size, uint32_t tag, jzx_op *op);
 
 JZX_END_C
 
@@ -381,6 +434,10 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
     return jzx_make_case(JZX_CASE_GATE, gate, NULL);
 }
 
+JZX_SYNC_FN jzx_case jzx_future_case(jzx_future *future, void *value) {
+    return jzx_make_case(JZX_CASE_FUTURE, future, value);
+}
+
 /* What channels and oneshots of a type have in common. */
 #define JZX_CHANNEL_FAMILY(name, type, kind)                                                       \
     typedef struct name##_##kind {                                                                 \
@@ -397,6 +454,10 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
                                                      type *value) {                                \
         return jzx_channel_receive_wait(it == NULL ? NULL : &it->channel, deadline_ns, value);     \
     }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_##kind##_receive_to(jzx_context *ctx, name##_##kind *it,            \
+                                                   uint32_t tag, jzx_op *op) {                     \
+        return jzx_channel_receive_to(ctx, it == NULL ? NULL : &it->channel, tag, op);             \
+    }                                                                                              \
     JZX_SYNC_FN jzx_err name##_##kind##_try_receive(name##_##kind *it, type *value) {              \
         return jzx_channel_try_receive(it == NULL ? NULL : &it->channel, value);                   \
     }                                                                                              \
@@ -410,9 +471,9 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
         return jzx_channel_is_closed(it == NULL ? NULL : &it->channel);                            \
     }
 
-/* name_channel and name_channel_init, _deinit, _send, _send_wait, _try_send, _receive,
- * _receive_wait, _try_receive, _close, _is_closed, _count: see jzx_channel; _case_send and
- * _case_receive, whose value is read or written when the case is done: see jzx_select. */
+/* name_channel and name_channel_init, _deinit, _send, _send_wait, _send_to, _try_send, _receive,
+ * _receive_wait, _receive_to, _try_receive, _close, _is_closed, _count: see jzx_channel; _case_send
+ * and _case_receive, whose value is read or written when the case is done: see jzx_select. */
 #define JZX_CHANNEL(name, type)                                                                    \
     JZX_CHANNEL_FAMILY(name, type, channel)                                                        \
     JZX_SYNC_FN jzx_err name##_channel_init(jzx_loop *loop, name##_channel *it, size_t capacity) { \
@@ -426,6 +487,10 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
                                                  uint64_t deadline_ns) {                           \
         return jzx_channel_send_wait(it == NULL ? NULL : &it->channel, &value, deadline_ns);       \
     }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_channel_send_to(jzx_context *ctx, name##_channel *it, type value,   \
+                                               uint32_t tag, jzx_op *op) {                         \
+        return jzx_channel_send_to(ctx, it == NULL ? NULL : &it->channel, &value, tag, op);        \
+    }                                                                                              \
     JZX_SYNC_FN jzx_err name##_channel_try_send(name##_channel *it, type value) {                  \
         return jzx_channel_try_send(it == NULL ? NULL : &it->channel, &value);                     \
     }                                                                                              \
@@ -437,8 +502,9 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
     }
 
 /* One value, sent once, received once: name_oneshot and name_oneshot_init, _deinit, _send (never
- * waits; JZX_ERR_CLOSED if something was sent), _receive, _receive_wait, _try_receive, _close (it
- * will not come: who waits gets JZX_ERR_CLOSED), _is_closed, _case_receive. */
+ * waits; JZX_ERR_CLOSED if something was sent), _receive, _receive_wait, _receive_to,
+ * _try_receive, _close (it will not come: who waits gets JZX_ERR_CLOSED), _is_closed,
+ * _case_receive. */
 #define JZX_ONESHOT(name, type)                                                                    \
     JZX_CHANNEL_FAMILY(name, type, oneshot)                                                        \
     JZX_SYNC_FN jzx_err name##_oneshot_init(jzx_loop *loop, name##_oneshot *it) {                  \
@@ -449,7 +515,7 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
     }
 
 /* name_broadcast and name_broadcast_init, _deinit, _publish, _close, _subscribe, _read, _read_wait,
- * _try_read: see jzx_broadcast; _case_read: see jzx_select. */
+ * _read_to, _try_read: see jzx_broadcast; _case_read: see jzx_select. */
 #define JZX_BROADCAST(name, type)                                                                  \
     typedef struct name##_broadcast {                                                              \
         jzx_broadcast broadcast;                                                                   \
@@ -477,6 +543,10 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
                                                    type *value) {                                  \
         return jzx_broadcast_read_wait(reader, deadline_ns, value);                                \
     }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_broadcast_read_to(jzx_context *ctx, jzx_reader *reader,             \
+                                                 uint32_t tag, jzx_op *op) {                       \
+        return jzx_broadcast_read_to(ctx, reader, tag, op);                                        \
+    }                                                                                              \
     JZX_SYNC_FN jzx_case name##_broadcast_case_read(jzx_reader *reader, type *value) {             \
         return jzx_make_case(JZX_CASE_READ, reader, value);                                        \
     }                                                                                              \
@@ -485,8 +555,8 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
     }
 
 /* A value that changes, of which only the last counts: name_latest and name_latest_init (with the
- * first value), _deinit, _set, _get (value and version), _changed and _changed_wait (wait until it
- * has another version than *version, 0 for the first time). */
+ * first value), _deinit, _set, _get (value and version), _changed, _changed_wait and _changed_to
+ * (wait until it has another version than *version, 0 for the first time). */
 #define JZX_LATEST(name, type)                                                                     \
     typedef struct name##_latest {                                                                 \
         jzx_broadcast broadcast;                                                                   \
@@ -510,6 +580,11 @@ JZX_SYNC_FN jzx_case jzx_gate_case(jzx_gate *gate) {
                                               type *value) {                                       \
         return jzx_broadcast_changed(ctx, it == NULL ? NULL : &it->broadcast, version,             \
                                      deadline_ns, value);                                          \
+    }                                                                                              \
+    JZX_SYNC_FN jzx_err name##_latest_changed_to(jzx_context *ctx, name##_latest *it,              \
+                                                 uint64_t *version, uint32_t tag, jzx_op *op) {    \
+        return jzx_broadcast_changed_to(ctx, it == NULL ? NULL : &it->broadcast, version, tag,     \
+                                        op);                                                       \
     }                                                                                              \
     JZX_SYNC_FN jzx_err name##_latest_changed_wait(name##_latest *it, uint64_t *version,           \
                                                    uint64_t deadline_ns, type *value) {            \

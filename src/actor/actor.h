@@ -14,6 +14,7 @@
 struct jzx__ending_kept;
 struct jzx__kind_ops;
 struct jzx__message;
+struct jzx__trap;
 struct jzx_loop;
 
 /* Requests in the task's state word (JZX__CONTROL_BITS); the strongest wins. */
@@ -25,6 +26,7 @@ struct jzx_loop;
 #define JZX__WANT_FINISH 0x20u  /* as DRAIN, and then ends with JZX_EXIT_SHUTDOWN */
 #define JZX__WANT_STALLED 0x40u /* as FAIL, with its own text; supervisors do not obey */
 #define JZX__WANT_ROOM 0x100u   /* somebody is in line for room (room.h); no end */
+#define JZX__WANT_URGENT 0x200u /* urgent messages wait (urgent.h); no end */
 #define JZX__WANT_GENTLE (JZX__WANT_DRAIN | JZX__WANT_FINISH)
 #define JZX__WANT_END                                                                              \
     (JZX__WANT_KILL | JZX__WANT_FAIL | JZX__WANT_STOP | JZX__WANT_SHUTDOWN | JZX__WANT_STALLED)
@@ -41,6 +43,7 @@ struct jzx_loop;
 #define JZX__CARE_KIND 0x100u       /* for life: its kind runs its turn, see kind.h */
 #define JZX__CARE_FINISH 0x200u     /* with DRAIN: it ends with JZX_EXIT_SHUTDOWN */
 #define JZX__CARE_LINE 0x400u       /* senders are in line for room (room.h) */
+#define JZX__CARE_URGENT 0x800u     /* urgent messages wait (urgent.h) */
 
 /* The fields of the task that are the kind's own: status is a jzx_actor_status, care JZX__CARE_*,
  * on_full a jzx_on_full and perhaps JZX__KEEPS_MAIL, cold a struct jzx__cold or NULL, and waiters
@@ -111,6 +114,8 @@ struct jzx__cold {
     uint8_t pins;               /* likewise */
     bool is_migratable;         /* of a fiber, as what follows: as the spawn options say */
     uint32_t stack_size_bytes;
+    uint32_t urgent_count;             /* urgent messages in the private list, see urgent.h */
+    struct jzx__trap *trap;            /* NULL: it does not trap stops, see trap.h */
     struct jzx__message *stop_note;    /* of a supervisor, until it was needed */
     struct jzx__message *started_note; /* of a child, until its init is through */
     uint64_t steps;                    /* account, as what follows */
@@ -258,6 +263,12 @@ static inline bool jzx__actor_give_cold(struct jzx__actor *actor, struct jzx__co
 static inline bool jzx__actor_is_super(const struct jzx__actor *actor) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);
     return cold != NULL && cold->is_super;
+}
+
+/* A request to stop is told it, and not obeyed. */
+static inline bool jzx__actor_is_told(const struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    return cold != NULL && (cold->is_super || cold->trap != NULL);
 }
 
 /* NULL if it has none. */

@@ -66,7 +66,7 @@ jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     uint32_t generation = jzx_id_generation(id);
     if (!jzx__worker_owns(me, &actor->task))
         return request_remote(loop, me, actor, generation, want);
-    if ((want & JZX__WANT_GENTLE) && !jzx__actor_is_super(actor))
+    if ((want & JZX__WANT_GENTLE) && !jzx__actor_is_told(actor))
         jzx__actor_drain(me, actor, want);
     else if (set_want(actor, generation, want))
         actor->task.care |= JZX__CARE_WANT;
@@ -74,9 +74,10 @@ jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_ac
     return JZX_OK;
 }
 
-bool jzx__actor_ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id) {
+bool jzx__actor_ask_for(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
+                        uint32_t want) {
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
-    if (actor == NULL || !set_want(actor, jzx_id_generation(id), JZX__WANT_ROOM))
+    if (actor == NULL || !set_want(actor, jzx_id_generation(id), want))
         return false;
     if (jzx__worker_owns(me, &actor->task)) {
         actor->task.care |= JZX__CARE_WANT;

@@ -15,8 +15,10 @@ const char *jzx__control_text(uint64_t state);
 jzx_err jzx__actor_request(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
                            uint32_t want);
 
-/* The same for JZX__WANT_ROOM, by a sender that is about to wait in line (room.h). False if the
- * actor takes no more messages: it has ended, or works its queue off. */
-bool jzx__actor_ask_for_room(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id);
+/* The same for JZX__WANT_ROOM, by a sender that is about to wait in line (room.h), and for
+ * JZX__WANT_URGENT (urgent.h). False if the actor takes no more messages: it has ended, or works
+ * its queue off. */
+bool jzx__actor_ask_for(struct jzx_loop *loop, struct jzx__worker *me, jzx_actor_id id,
+                        uint32_t want);
 
 #endif

@@ -16,6 +16,8 @@
 #include "actor/mailbox.h"
 #include "actor/part.h"
 #include "actor/spawn.h"
+#include "actor/trap.h"
+#include "actor/urgent.h"
 
 #include "base/log.h"
 #include "sched/cut.h"
@@ -168,6 +170,14 @@ static void wait_for_senders(struct jzx_loop *loop, jzx_actor_id id) {
     jzx__lock_release(keeper);
 }
 
+static void close_urgent(struct jzx__worker *me, struct jzx__actor *actor,
+                         const struct jzx__ending *ending) {
+    jzx__urgent_close(me, &(struct jzx__addressee){.id = ending->id,
+                                                   .name = jzx__actor_name(actor),
+                                                   .cold = jzx__actor_cold(actor),
+                                                   .ending = ending});
+}
+
 /* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      const struct jzx__ending *ending) {
@@ -197,6 +207,8 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         jzx__mailbox_tell_waiters(me, actor, true);
     if (actor->task.care & JZX__CARE_LINE)
         jzx__line_close(&loop->lines, me, ending->id);
+    if ((actor->task.care & JZX__CARE_URGENT) || (cold != NULL && cold->urgent_count != 0))
+        close_urgent(me, actor, ending);
 }
 
 /* True if it was to work off its queue, by itself or with its loop, and did not end of its own
@@ -309,6 +321,7 @@ static void free_notes(struct jzx__worker *me, struct jzx__cold *cold) {
         jzx__message_destroy(jzx__loop_of(me), me, cold->stop_note);
     if (cold->started_note != NULL)
         jzx__started_note_drop(jzx__loop_of(me), me, cold->started_note);
+    jzx__trap_destroy(jzx__loop_of(me), me, cold->trap);
 }
 
 /* The last things of an actor: from here on nothing of it is left but its slot. */
@@ -386,14 +399,15 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
     const struct jzx__cold *cold = jzx__actor_cold(actor);
     if (JZX_UNLIKELY(cold != NULL)) {
         FOR_PARTS(loop, cold, cancel, me, actor);
+        jzx__trap_disarm(actor);
         if (actor->task.care & JZX__CARE_DROP_OLDEST)
             jzx__task_lock(&actor->task); /* cut/C1; make_stale ends it with the generation */
     }
     struct jzx__node *inbox = jzx__task_close(&actor->task, &entry_left);
     note_line(actor);
     uint32_t fulls = make_stale(me, actor, id);
-    if (JZX_UNLIKELY((actor->task.care & JZX__CARE_LINE) != 0 || inbox != NULL ||
-                     actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
+    if (JZX_UNLIKELY((actor->task.care & (JZX__CARE_LINE | JZX__CARE_URGENT)) != 0 ||
+                     inbox != NULL || actor->task.head != NULL || jzx__actor_cold(actor) != NULL ||
                      actor->task.waiters != NULL || jzx__observer_is_set(&loop->observer) ||
                      is_failure(reason))) {
         struct jzx__ending ending = {.id = id, .reason = reason, .text = text};

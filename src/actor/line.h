@@ -59,10 +59,11 @@ void jzx__line_leave(struct jzx__lines *lines, struct jzx__worker *me, struct jz
 /* The actor takes no more messages: tells all that wait (F3). Its owner only. */
 void jzx__line_close(struct jzx__lines *lines, struct jzx__worker *me, jzx_actor_id to);
 
-/* The care of a state word: the bit of a request is that of JZX__CARE_LINE. */
+/* The care of a state word: what it says of the line, and of urgent messages (urgent.h). */
 static inline uint16_t jzx__line_care(uint64_t state) {
     _Static_assert(JZX__WANT_ROOM << 2 == JZX__CARE_LINE, "a shift makes one of the other");
-    return (uint16_t)((state & JZX__WANT_ROOM) << 2);
+    _Static_assert(JZX__WANT_URGENT << 2 == JZX__CARE_URGENT, "likewise");
+    return (uint16_t)((state & (JZX__WANT_ROOM | JZX__WANT_URGENT)) << 2);
 }
 
 #endif

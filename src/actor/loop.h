@@ -6,6 +6,7 @@
 
 #include "actor/line.h"
 #include "actor/table.h"
+#include "actor/urgent.h"
 #include "observe/observer.h"
 #include "sched/sched.h"
 
@@ -48,6 +49,7 @@ struct jzx_loop {
     const struct jzx__kind_ops *const *kinds;    /* jzx__kinds, by enum jzx__kind */
     void *parts[JZX__PART_COUNT];                /* what the parts keep per loop; NULL: nothing */
     struct jzx__lines lines;                     /* of senders that wait for room */
+    struct jzx__urgents urgents;                 /* urgent messages that wait for their actors */
     uint32_t default_mailbox_cap;
     _Atomic uint64_t refs;         /* references that were made without a worker */
     size_t default_heap_quota;     /* 0: unlimited */

@@ -5,6 +5,7 @@
 #include "actor/announce.h"
 #include "actor/kind.h"
 #include "actor/line.h"
+#include "actor/urgent.h"
 #include "sched/balance.h"
 #include "sched/cut.h"
 
@@ -288,10 +289,15 @@ void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
         if (jzx__lane_is_special(node->lane))
             jzx__mailbox_look(actor);
     }
-    if (task->head == NULL)
+    struct jzx__node *before = jzx__urgent_last(actor); /* urgent/G4 */
+    struct jzx__node *after = before == NULL ? task->head : before->next;
+    if (after == NULL)
         task->last = last;
-    last->next = task->head;
-    task->head = first;
+    last->next = after;
+    if (before == NULL)
+        task->head = first;
+    else
+        before->next = first;
     tell_kind(actor);
 }
 

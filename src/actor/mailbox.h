@@ -73,7 +73,7 @@ void jzx__mailbox_report_fulls(struct jzx__worker *me, struct jzx__actor *actor,
 /* Tells those who wait for room if there is some; all of them, at the actor's end. Owner only. */
 void jzx__mailbox_tell_waiters(struct jzx__worker *me, struct jzx__actor *actor, bool at_end);
 
-/* Puts a list of messages before all that waits. Owner only. */
+/* Puts a list of messages before all that waits but urgent ones (urgent/G4). Owner only. */
 void jzx__mailbox_put_first(struct jzx__actor *actor, struct jzx__node *first,
                             struct jzx__node *last);
 

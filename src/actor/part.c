@@ -3,6 +3,7 @@
 #include "actor/part.h"
 
 #include "actor/loop.h"
+#include "actor/trap.h"
 
 #include "jzx/actor.h"
 
@@ -31,6 +32,7 @@ void jzx__cold_destroy(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
         return;
     for (uint32_t left = jzx__cold_parts(cold); left != 0; left &= left - 1)
         jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, cold->parts[__builtin_ctz(left)]);
+    jzx__trap_destroy(loop, me, cold->trap);
     jzx__sched_free(&loop->sched, me, JZX__COLD_CLASS, cold);
 }
 

@@ -29,6 +29,8 @@ struct jzx__ending_kept {
     char text[JZX_EXIT_TEXT_MAX + 1];
 };
 
+struct jzx__waiter;
+
 struct jzx__part_ops {
     /* A loop is made, and has its scheduler and its table: makes what the part keeps per loop and
      * per worker (loop->parts, jzx__actor_worker.parts). False without memory: nothing is left. */
@@ -61,6 +63,8 @@ struct jzx__part_ops {
     void (*release)(struct jzx_loop *loop, struct jzx__worker *me, void *record);
     /* What it takes beyond the cold record: for jzx_actor_info. */
     size_t (*size_bytes)(const void *record);
+    /* Of timers: as jzx__timers_set_deadline (timer.h), for the layers below. */
+    void (*set_deadline)(struct jzx__worker *me, struct jzx__waiter *waiter, uint64_t due_ns);
     /* Frees a message block that is part of something of the part's own (JZX__MSG_EMBEDDED). Any
      * thread. */
     void (*free_block)(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__message *message);

@@ -14,8 +14,9 @@ static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__w
     (void)source;
     if (JZX__MUTANT(room_asks_too_early))
         return JZX__CAUSE_NONE;
-    return jzx__actor_ask_for_room(wait->loop, wait->me, wait->to) ? JZX__CAUSE_NONE
-                                                                   : JZX__CAUSE_CLOSED; /* F2, F3 */
+    return jzx__actor_ask_for(wait->loop, wait->me, wait->to, JZX__WANT_ROOM)
+               ? JZX__CAUSE_NONE
+               : JZX__CAUSE_CLOSED; /* F2, F3 */
 }
 
 /* A fiber was killed in the line. */
@@ -77,7 +78,7 @@ jzx_err jzx__room_join(struct jzx__room_wait *wait, struct jzx__wait_link *link)
     if (wait->line == NULL)
         return jzx__room_give_up(wait, JZX_ERR_NO_MEMORY);
     if (JZX__MUTANT(room_asks_too_early))
-        (void)jzx__actor_ask_for_room(wait->loop, wait->me, wait->to);
+        (void)jzx__actor_ask_for(wait->loop, wait->me, wait->to, JZX__WANT_ROOM);
     *link = (struct jzx__wait_link){.source = &wait->line->source, .slot = wait};
     return JZX_OK;
 }

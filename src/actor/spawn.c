@@ -5,6 +5,7 @@
 #include "actor/announce.h"
 #include "actor/mailbox.h"
 #include "actor/part.h"
+#include "actor/trap.h"
 #include "base/sized.h"
 
 #include "jzx/context.h"
@@ -49,7 +50,7 @@ static bool opts_are_valid(const jzx_spawn_opts *opts) {
 static bool needs_cold(const jzx_spawn_opts *opts) {
     return opts->name != NULL || opts->init != NULL || opts->cleanup != NULL ||
            opts->stash_cap != 0 || opts->account || opts->on_full == JZX_FULL_DROP_OLDEST ||
-           opts->fiber != NULL;
+           opts->fiber != NULL || opts->trap_stop;
 }
 
 static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
@@ -271,6 +272,13 @@ static bool make_cold(struct jzx_loop *loop, struct jzx__worker *me, const jzx_s
     if (*cold == NULL)
         return false;
     fill_cold(loop, *cold, opts);
+    if (opts->trap_stop) {
+        (*cold)->trap = jzx__trap_create(loop, me, bonds == NULL ? 0 : bonds->stop_grace_ns);
+        if ((*cold)->trap == NULL) {
+            jzx__cold_destroy(loop, me, *cold);
+            return false;
+        }
+    }
     if (bonds == NULL || bonds->ops == NULL || bonds->ops->prepare(loop, me, *cold))
         return true;
     jzx__cold_destroy(loop, me, *cold);
@@ -350,7 +358,7 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
                        opts->stash_cap | (tail_of(opts) & tail_of(&extra)) |
                        (uintptr_t)opts->fiber | opts->stack_size_bytes | opts->migratable |
-                       reserved_of(opts);
+                       opts->trap_stop | reserved_of(opts);
     return extras == 0 && opts->behavior != NULL && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 

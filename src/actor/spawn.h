@@ -29,7 +29,8 @@ struct jzx__bonds {
     bool keeps_mail;        /* its own is to be kept for a successor */
     bool is_child;          /* of a supervisor: stopped by that when the loop stops */
     bool is_super;
-    uint8_t kind; /* enum jzx__kind, of one that the options cannot name; else 0 */
+    uint64_t stop_grace_ns; /* of one that traps stops; 0: the default */
+    uint8_t kind;           /* enum jzx__kind, of one that the options cannot name; else 0 */
 
     /* Both are the actor's then: what a supervisor is told when somebody wants it to end, and what
      * goes to the supervisor, whose id is its payload, when the actor's init is through. */

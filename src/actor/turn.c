@@ -14,6 +14,7 @@
 #include "actor/share.h"
 #include "actor/spawn.h"
 #include "actor/thread_end.h"
+#include "actor/trap.h"
 #include "sched/balance.h"
 #include "sched/crew.h"
 #include "sched/pass.h"
@@ -97,12 +98,15 @@ static enum jzx__fate start(struct jzx__worker *me, struct jzx__turn *turn) {
     return settle_init(me, turn, err) ? JZX__FATE_GOES_ON : JZX__FATE_OVER;
 }
 
-/* Takes out of the state word what is answered now: the fulls, the wish to drain, and that somebody
- * is in line. The other requests end the actor, and the word with it. */
-static uint64_t take_requests(struct jzx__task *task, bool is_super) {
-    const uint64_t gentle = JZX__WANT_END & ~(uint64_t)JZX__WANT_KILL;
+/* What an actor that traps stops is told of, and does not obey. */
+#define TRAPPED ((uint64_t)(JZX__WANT_STOP | JZX__WANT_SHUTDOWN | JZX__WANT_GENTLE))
+
+/* Takes out of the state word what is answered now: the fulls, the wish to drain, that somebody is
+ * in line, that urgent messages wait, and told. The other requests end the actor, and the word with
+ * it. */
+static uint64_t take_requests(struct jzx__task *task, uint64_t told) {
     const uint64_t answered =
-        JZX__FULLS_MASK | JZX__WANT_GENTLE | JZX__WANT_ROOM | (is_super ? gentle : 0);
+        JZX__FULLS_MASK | JZX__WANT_GENTLE | JZX__WANT_ROOM | JZX__WANT_URGENT | told;
     /* relaxed: a first guess for the exchange below */
     uint64_t state = jzx__atomic_load_relaxed(&task->state);
     /* pairs with note_full and set_want: a count and bits are passed, nothing behind them */
@@ -128,10 +132,21 @@ static void pass_on_stop(struct jzx__worker *me, struct jzx__actor *actor, uint6
     jzx__mailbox_put_first(actor, &note->node, &note->node);
 }
 
+static void end_as_wanted(struct jzx__worker *me, struct jzx__actor *actor, uint64_t state) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    if (actor->task.care & JZX__CARE_FINISH)
+        state |= JZX__WANT_FINISH; /* its supervisor has asked before: that counts, too */
+    bool is_late = cold != NULL && cold->trap != NULL && jzx__trap_is_over(cold->trap);
+    jzx__actor_end(me, actor, jzx__control_reason(state),
+                   is_late ? "it has not stopped by its deadline" : jzx__control_text(state));
+}
+
 /* What other threads asked for. False if the actor has ended. */
 static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
     bool is_super = jzx__actor_is_super(actor);
-    uint64_t state = take_requests(&actor->task, is_super);
+    bool is_told = !is_super && jzx__actor_is_told(actor);
+    const uint64_t gentle = JZX__WANT_END & ~(uint64_t)JZX__WANT_KILL;
+    uint64_t state = take_requests(&actor->task, is_super ? gentle : is_told ? TRAPPED : 0);
     actor->task.care &= (uint16_t)~JZX__CARE_WANT;
     if (is_super)
         state &= ~(uint64_t)JZX__WANT_STALLED;
@@ -145,15 +160,17 @@ static bool obey(struct jzx__worker *me, struct jzx__actor *actor) {
         pass_on_stop(me, actor, state);
         return true;
     }
+    if (is_told && (state & TRAPPED)) {
+        jzx__trap_tell(me, actor, state);
+        state &= ~TRAPPED;
+    }
     if (state & JZX__WANT_END) {
-        if (actor->task.care & JZX__CARE_FINISH)
-            state |= JZX__WANT_FINISH; /* its supervisor has asked before: that counts, too */
-        jzx__actor_end(me, actor, jzx__control_reason(state), jzx__control_text(state));
+        end_as_wanted(me, actor, state);
         return false;
     }
     if (state & JZX__WANT_GENTLE)
         jzx__actor_drain(me, actor, state);
-    return true;
+    return (actor->task.care & JZX__CARE_URGENT) == 0 || jzx__urgent_take(me, actor);
 }
 
 static bool is_wanted(const struct jzx__actor *actor, uint64_t mask) {
@@ -225,7 +242,7 @@ static JZX_COLD enum jzx__fate attend(struct jzx__worker *me, struct jzx__turn *
         jzx__mailbox_tell_waiters(me, actor, false);
     for (uint64_t mask = JZX__ATTENTION_MASK;;) {
         enum jzx__look look = JZX__LOOK_HANDLE;
-        if (is_wanted(actor, mask)) {
+        if (is_wanted(actor, mask) || (actor->task.care & JZX__CARE_URGENT)) {
             if (!obey(me, actor))
                 return JZX__FATE_OVER;
             mask = JZX__CONTROL_BITS;

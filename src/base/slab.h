@@ -28,10 +28,10 @@
 #define JZX__BLOCK_SIZE_MAX 4096u
 #define JZX__SLAB_CLASS_COUNT 7u
 
-/* One more class, of 320 bytes, for records that others may read after they were freed: its blocks
+/* One more class, of 384 bytes, for records that others may read after they were freed: its blocks
  * never become anything else. Of a free block the first 24 bytes are written, and no more. */
 #define JZX__SLAB_RECORD JZX__SLAB_CLASS_COUNT
-#define JZX__RECORD_SIZE 320u
+#define JZX__RECORD_SIZE 384u
 
 /* A free block. */
 struct jzx__block {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations (op/op.h) that complete a future: what stands behind every call that ends in _async.
  *
- *   B1  such an operation has no owner (op/O10). It has the promise's place of its future, and is the
- *       only one that settles it: so the part writes the value in place, in the future, and nobody
- *       reads it before.
+ *   B1  such an operation has no owner (op/O10). It has the promise's place of its future, and no
+ *       other settles it: so the part writes the value in place, in the future, and nobody reads it
+ *       before.
  *   B2  a cancel of the future, and the release of its last handle, ask the operation to end as
  *       jzx_op_cancel does; it settles its future when it has. So when the future is settled, no
  *       thread uses the arguments of the operation any more.
  *   B3  an operation completes before its loop closes, so no future asks for the end of one that is
  *       gone: a future that outlives its loop is settled.
  *
- * Rejected: an actor that owns the operations of all futures (a message and a turn more for each, and
- * a list that all workers share); a reject at once by the cancel (the part would write its data to
+ * Rejected: an actor that owns the operations of all futures (a message and a turn more for each,
+ * and a list that all workers share); a reject at once by the cancel (the part would write its data to
  * memory of its own first, and B2 would not tell when a descriptor or a buffer is free). */
 #ifndef JZX_FUTURE_OPERATE_H
 #define JZX_FUTURE_OPERATE_H

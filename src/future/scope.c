@@ -6,6 +6,7 @@
 #include "base/sized.h"
 #include "fiber/fiber.h"
 #include "future/async.h"
+#include "op/op.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +125,8 @@ jzx_err jzx__scope_reserve(struct jzx_scope *scope) {
     return err;
 }
 
+static void complete_close(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__op *closer);
+
 /* One less; wakes who closes it, if it was the last. */
 static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__link *link) {
     jzx__lock_acquire(&scope->lock);
@@ -131,7 +134,14 @@ static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__l
         jzx__list_remove(link);
         scope->result.ended++;
     }
-    if (--scope->count == 0 && !jzx__list_is_empty(&scope->source.waiting)) {
+    bool is_empty = --scope->count == 0;
+    struct jzx__op *closer = is_empty ? scope->closer : NULL;
+    if (closer != NULL) {
+        scope->closer = NULL;
+        jzx__lock_release(&scope->lock);
+        complete_close(scope, me, closer);
+        unref(scope);
+    } else if (is_empty && !jzx__list_is_empty(&scope->source.waiting)) {
         jzx__source_unlock_and_wake_all(&scope->source, JZX__CAUSE_ITEM, me);
         unref(scope);
     } else {
@@ -394,18 +404,28 @@ static jzx_err finish(const jzx_context *ctx, struct jzx_scope *scope, jzx_scope
     return err;
 }
 
-/* True if the scope is one that the actor of this turn has opened; it is closing from now on. */
-static bool begin_close(struct jzx_scope *scope) {
+/* True if the scope is one that the actor of this turn has opened. */
+static bool has_opened(const struct jzx_scope *scope) {
     const struct jzx__turn *turn = jzx__seat_of_thread->turn;
     const struct jzx__scope_part *part = jzx__actor_part(turn->actor, JZX__PART_SCOPE);
-    struct jzx_scope *opened = part == NULL ? NULL : part->opened;
+    const struct jzx_scope *opened = part == NULL ? NULL : part->opened;
     while (opened != NULL && opened != scope)
         opened = opened->next;
-    if (opened == NULL)
-        return false;
+    return opened != NULL;
+}
+
+/* It takes no member any more. */
+static void set_closing(struct jzx_scope *scope) {
     jzx__lock_acquire(&scope->lock);
     scope->is_closing = true;
     jzx__lock_release(&scope->lock);
+}
+
+/* False if the actor of this turn has not opened it; else it is closing from now on. */
+static bool begin_close(struct jzx_scope *scope) {
+    if (!has_opened(scope))
+        return false;
+    set_closing(scope);
     return true;
 }
 
@@ -431,6 +451,91 @@ jzx_err jzx_scope_close(jzx_context *ctx, jzx_scope *scope, jzx_scope_result *ho
     }
     err = finish(ctx, scope, how);
     jzx__fiber_leave(fiber);
+    return err;
+}
+
+/* ---- closing by an operation (C6) ---- */
+
+/* What it keeps in its slot. */
+struct close {
+    struct jzx_scope *scope; /* under the lock of the slot; NULL: it is complete */
+};
+
+static struct jzx__lock *lock_of(const struct jzx__op *op) {
+    return jzx__future_lock(jzx__future_home_of(op->loop), op);
+}
+
+/* All members have ended. */
+static void complete_close(struct jzx_scope *scope, struct jzx__worker *me,
+                           struct jzx__op *closer) {
+    struct close *close = jzx__op_own(closer);
+    jzx__lock_acquire(&scope->lock); /* the guard may still write it */
+    jzx_scope_result result = scope->result;
+    jzx__lock_release(&scope->lock);
+    jzx__lock_acquire(lock_of(closer));
+    close->scope = NULL;
+    jzx__lock_release(lock_of(closer));
+    stop_guard(scope);
+    unref(scope);
+    jzx__op_complete(closer, me, result.err, &result, sizeof result);
+}
+
+/* The members are asked to end; it completes when they have. */
+static void cancel_close(struct jzx__op *op, struct jzx__worker *me) {
+    const struct close *close = jzx__op_own(op);
+    (void)me;
+    jzx__lock_acquire(lock_of(op));
+    struct jzx_scope *scope = close->scope;
+    if (scope != NULL) {
+        jzx__lock_acquire(&scope->lock);
+        scope->refs++;
+        jzx__lock_release(&scope->lock);
+    }
+    jzx__lock_release(lock_of(op));
+    if (scope == NULL)
+        return;
+    fail(scope, JZX_ERR_CANCELLED, JZX_NOBODY, NULL);
+    unref(scope);
+}
+
+/* The operation waits for the last member, or completes at once. */
+static void close_by(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__op *op) {
+    jzx__lock_acquire(&scope->lock);
+    bool is_empty = scope->count == 0;
+    if (!is_empty)
+        scope->closer = op;
+    jzx__lock_release(&scope->lock);
+    if (is_empty)
+        complete_close(scope, me, op);
+}
+
+static jzx_err begin_close_to(struct jzx__own *own, struct jzx_scope *scope, uint32_t tag,
+                              jzx_op *id) {
+    static const struct jzx__op_ops ops = {.cancel = cancel_close};
+    const struct jzx__op_spec spec = {
+        .ops = &ops, .capacity = sizeof(jzx_scope_result), .tag = tag};
+    struct jzx__op *op;
+    if (!has_opened(scope))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = jzx__op_begin(own, &spec, &op);
+    if (err != JZX_OK)
+        return err;
+    if (id != NULL)
+        *id = jzx__op_id(op);
+    *(struct close *)jzx__op_own(op) = (struct close){scope};
+    jzx__op_launch(op);
+    set_closing(scope);
+    (void)forget(&own->turn->ctx, jzx__own_part(own, JZX__PART_SCOPE), scope);
+    close_by(scope, own->me, op);
+    return JZX_OK;
+}
+
+jzx_err jzx_scope_close_to(jzx_context *ctx, jzx_scope *scope, uint32_t tag, jzx_op *op) {
+    struct jzx__own own;
+    if (scope == NULL || !jzx__own_begin(&own, ctx))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = begin_close_to(&own, scope, tag, op);
+    jzx__own_end(&own);
     return err;
 }
 

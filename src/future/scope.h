@@ -13,6 +13,10 @@
  *   C5  members are spawned into a nursery by the turn of its actor alone, and it is cancelled when
  *       that turn is over: so a spawn into one is never refused, nobody cancels it meanwhile, and
  *       the actor's handle keeps it. Its members are counted when they are tied.
+ *   C6  a scope that is closed by an operation (op/op.h) is the operation's: it has the opener's
+ *       handle, and the scope is in no list of the opener any more. A member that leaves as the
+ *       last takes `closer` and completes it. `scope` in the slot is set to NULL, under the future
+ *       lock of the slot, before the scope can go: who cancels gets a handle under that lock.
  *
  * Each actor that starts async functions has a **nursery**: a scope that nobody sees, whose members
  * fail without telling anybody, and are cancelled when the actor ends. */
@@ -40,6 +44,7 @@ struct jzx_scope {
     uint64_t deadline_ns;    /* never changes, as the next */
     uint64_t outer_limit_ns; /* of the opener */
     jzx_actor_id guard;      /* the actor that waits for the deadline, or JZX_NOBODY */
+    struct jzx__op *closer;  /* C6; NULL: none, or it is complete */
     jzx_scope_result result;
 };
 

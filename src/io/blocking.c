@@ -6,6 +6,7 @@
 #include "base/sized.h"
 #include "fiber/fiber.h"
 #include "fiber/operate.h"
+#include "future/operate.h"
 #include "io/workforce.h"
 
 #include "jzx/config.h"
@@ -54,6 +55,8 @@ static struct jzx_blocking_pool *find(const struct jzx__blocking *blocking, cons
 static jzx_err add(struct jzx_loop *loop, const jzx_blocking_opts *opts,
                    struct jzx_blocking_pool **pool) {
     struct jzx__blocking *blocking = blocking_of(loop);
+    if (blocking->is_halted)
+        return JZX_ERR_LOOP_CLOSED; /* J6 */
     if (find(blocking, opts->name) != NULL)
         return JZX_ERR_EXISTS;
     struct jzx_blocking_pool *made = jzx__alloc(&loop->sched.allocator, sizeof *made);
@@ -118,20 +121,23 @@ jzx_err jzx_blocking_pool_stats(jzx_blocking_pool *pool, jzx_blocking_stats *sta
     return JZX_OK;
 }
 
-/* The default pool, which is made when it is needed. NULL without memory. */
-static struct jzx_blocking_pool *usual_pool(struct jzx_loop *loop) {
+/* The default pool, which is made when it is needed. */
+static jzx_err usual_pool(struct jzx_loop *loop, struct jzx_blocking_pool **pool) {
     struct jzx__blocking *blocking = blocking_of(loop);
     /* acquire: pairs with the release in add */
-    struct jzx_blocking_pool *pool = jzx__atomic_load_acquire(&blocking->usual);
-    if (JZX_LIKELY(pool != NULL))
-        return pool;
+    *pool = jzx__atomic_load_acquire(&blocking->usual);
+    if (JZX_LIKELY(*pool != NULL))
+        return JZX_OK;
     jzx_blocking_opts opts = JZX_BLOCKING_OPTS(.name = JZX_BLOCKING_DEFAULT);
     (void)settle_opts(&opts);
     jzx__lock_acquire(&blocking->lock);
-    if (add(loop, &opts, &pool) == JZX_ERR_EXISTS)
-        pool = find(blocking, JZX_BLOCKING_DEFAULT); /* another thread was faster */
+    jzx_err err = add(loop, &opts, pool);
+    if (err == JZX_ERR_EXISTS) {
+        *pool = find(blocking, JZX_BLOCKING_DEFAULT); /* another thread was faster */
+        err = JZX_OK;
+    }
     jzx__lock_release(&blocking->lock);
-    return pool;
+    return err;
 }
 
 /* ---- jobs ---- */
@@ -150,32 +156,43 @@ struct request {
     uint32_t tag;
 };
 
-static bool is_valid(const jzx_context *ctx, const struct request *request) {
+static bool is_valid(const struct jzx_loop *loop, const struct request *request) {
     return request->fn != NULL && (request->data != NULL || request->len == 0) &&
-           (request->pool == NULL || request->pool->loop == ctx->loop);
+           (request->pool == NULL || request->pool->loop == loop);
+}
+
+static jzx_err pool_of(struct jzx_loop *loop, const struct request *request,
+                       struct jzx_blocking_pool **pool) {
+    *pool = request->pool;
+    return *pool != NULL ? JZX_OK : usual_pool(loop, pool);
+}
+
+/* Launches the operation, and gives the job to the pool. */
+static jzx_err submit(struct jzx__op *op, const struct request *request,
+                      struct jzx_blocking_pool *pool, struct jzx__worker *me) {
+    struct jzx__job *job = jzx__op_own(op);
+    *job = (struct jzx__job){.pool = pool,
+                             .fn = request->fn,
+                             .arg = request->has_copy ? jzx__op_data(op) : request->arg};
+    if (request->len != 0)
+        memcpy(jzx__op_data(op), request->data, request->len);
+    jzx__op_launch(op);
+    return jzx__workforce_submit(pool, job, me);
 }
 
 static jzx_err begin(struct jzx__own *own, const struct request *request, struct jzx__op **op) {
-    struct jzx_loop *loop = own->turn->ctx.loop;
-    struct jzx_blocking_pool *pool = request->pool != NULL ? request->pool : usual_pool(loop);
+    struct jzx_blocking_pool *pool;
     const struct jzx__op_spec spec = {.ops = &job_ops,
                                       .capacity = request->len,
                                       .tag = request->tag,
                                       .is_waited = request->is_waited,
                                       .borrows = request->is_waited && !request->has_copy};
-    if (pool == NULL)
-        return JZX_ERR_NO_MEMORY;
-    jzx_err err = jzx__op_begin(own, &spec, op);
+    jzx_err err = pool_of(own->turn->ctx.loop, request, &pool);
+    if (err == JZX_OK)
+        err = jzx__op_begin(own, &spec, op);
     if (err != JZX_OK)
         return err;
-    struct jzx__job *job = jzx__op_own(*op);
-    *job = (struct jzx__job){.pool = pool,
-                             .fn = request->fn,
-                             .arg = request->has_copy ? jzx__op_data(*op) : request->arg};
-    if (request->len != 0)
-        memcpy(jzx__op_data(*op), request->data, request->len);
-    jzx__op_launch(*op);
-    err = jzx__workforce_submit(pool, job, own->me);
+    err = submit(*op, request, pool, own->me);
     if (err != JZX_OK)
         jzx__op_undo(own, *op);
     return err;
@@ -187,7 +204,7 @@ static jzx_err start(jzx_context *ctx, const struct request *request, struct jzx
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = is_valid(ctx, request) ? begin(&own, request, op) : JZX_ERR_INVALID_ARG;
+    jzx_err err = is_valid(ctx->loop, request) ? begin(&own, request, op) : JZX_ERR_INVALID_ARG;
     if (err == JZX_OK && id != NULL)
         *id = jzx__op_id(*op);
     jzx__own_end(&own);
@@ -217,7 +234,7 @@ static jzx_err wait_for(jzx_context *ctx, const struct request *request, uint64_
     if (!jzx__fiber_may_wait(ctx))
         return jzx__fiber_refuse(ctx, request->has_copy ? "jzx_blocking_copy" : "jzx_blocking");
     if (deadline_ns != JZX_NEVER && deadline_ns <= jzx_loop_now(ctx->loop))
-        return is_valid(ctx, request) ? JZX_ERR_TIMEOUT : JZX_ERR_INVALID_ARG;
+        return is_valid(ctx->loop, request) ? JZX_ERR_TIMEOUT : JZX_ERR_INVALID_ARG;
     jzx_err err = start(ctx, request, &op, NULL);
     return err != JZX_OK ? err : jzx__fiber_operate(ctx, op, deadline_ns, result, NULL);
 }
@@ -234,6 +251,49 @@ jzx_err jzx_blocking_copy(jzx_context *ctx, jzx_blocking_pool *pool, jzx_blockin
     return wait_for(ctx, &request, deadline_ns, data);
 }
 
+/* ---- as a future ---- */
+
+static jzx_err begin_async(struct jzx_loop *loop, struct jzx__worker *me,
+                           const struct request *request, struct jzx_future **future) {
+    struct jzx__op *op;
+    struct jzx_blocking_pool *pool;
+    const struct jzx__future_op what = {.ops = &job_ops, .capacity = request->len};
+    jzx_err err = pool_of(loop, request, &pool);
+    if (err == JZX_OK)
+        err = jzx__future_operate(loop, me, &what, &op, future);
+    if (err != JZX_OK)
+        return err;
+    err = submit(op, request, pool, me);
+    if (err != JZX_OK)
+        jzx__future_undo(op, me);
+    return err;
+}
+
+static jzx_err start_async(jzx_loop *loop, const struct request *request, jzx_future **future) {
+    struct jzx__visit visit;
+    struct jzx_future *made;
+    if (loop == NULL || future == NULL || !is_valid(loop, request))
+        return JZX_ERR_INVALID_ARG;
+    struct jzx__worker *me = jzx__loop_visit(loop, &visit);
+    jzx_err err = begin_async(loop, me, request, &made);
+    jzx__visit_end(&visit);
+    if (err == JZX_OK)
+        *future = made;
+    return err;
+}
+
+jzx_err jzx_blocking_async(jzx_loop *loop, jzx_blocking_fn fn, void *arg, jzx_future **future) {
+    const struct request request = {.fn = fn, .arg = arg};
+    return start_async(loop, &request, future);
+}
+
+jzx_err jzx_blocking_copy_async(jzx_loop *loop, jzx_blocking_pool *pool, jzx_blocking_fn fn,
+                                const void *data, size_t len, jzx_future **future) {
+    const struct request request = {
+        .pool = pool, .fn = fn, .data = data, .len = len, .has_copy = true};
+    return start_async(loop, &request, future);
+}
+
 /* ---- the part of a loop ---- */
 
 static bool open_blocking(struct jzx_loop *loop, const jzx_config *config) {
@@ -248,10 +308,22 @@ static bool open_blocking(struct jzx_loop *loop, const jzx_config *config) {
     return true;
 }
 
+static bool join_pools(struct jzx_blocking_pool *pools) {
+    bool joined = false;
+    for (struct jzx_blocking_pool *pool = pools; pool != NULL; pool = pool->next)
+        joined |= jzx__workforce_join(pool);
+    return joined;
+}
+
 static void halt(struct jzx_loop *loop, struct jzx__worker *me) {
-    struct jzx_blocking_pool *pool = blocking_of(loop)->pools;
-    for (; pool != NULL; pool = pool->next)
+    struct jzx__blocking *blocking = blocking_of(loop);
+    jzx__lock_acquire(&blocking->lock);
+    blocking->is_halted = true; /* J6: the list does not change any more */
+    jzx__lock_release(&blocking->lock);
+    for (struct jzx_blocking_pool *pool = blocking->pools; pool != NULL; pool = pool->next)
         jzx__workforce_halt(pool, me);
+    while (join_pools(blocking->pools))
+        continue;
 }
 
 static void close_blocking(struct jzx_loop *loop) {

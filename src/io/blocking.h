@@ -13,6 +13,8 @@
  *   J4  the most recently idle thread gets the next job. So the others can end, and it is warm.
  *   J5  a thread that has ended is joined by the next one that ends, or when the loop does: never
  *       by a worker.
+ *   J6  a pool that was halted takes no job, and a loop whose pools are halted makes no pool: jobs
+ *       of futures come from any thread, so also from functions that still run then.
  *
  * Rejected: a condition variable (who is woken takes the lock that the waker has, which costs a
  * second switch); detached threads (who destroys a loop could not know that they have left the
@@ -72,7 +74,8 @@ struct jzx_blocking_pool {
 
 /* What a loop has of pools. */
 struct jzx__blocking {
-    struct jzx__lock lock; /* of the list of pools */
+    struct jzx__lock lock; /* of the list of pools, and of the next */
+    bool is_halted;        /* no pool is made any more */
     struct jzx_blocking_pool *pools;
     _Atomic(struct jzx_blocking_pool *) usual; /* JZX_BLOCKING_DEFAULT, or NULL; set once */
     cpu_set_t cpus;                            /* on which its threads may run */

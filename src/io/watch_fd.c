@@ -144,6 +144,12 @@ static void destroy_if_unused(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* ---- at the owner's worker, under the lock ---- */
 
+/* An async function has no messages: it would drop each event, and get the next at once. */
+static bool can_be_told(const struct jzx__actor *owner) {
+    const struct jzx__cold *cold = jzx__actor_cold(owner);
+    return cold == NULL || cold->kind != JZX__KIND_ASYNC;
+}
+
 static void list(struct jzx__actor *owner, struct jzx__fd_watch *watch) {
     struct jzx__actor_io *own = actor_io(owner);
     if (jzx__list_is_empty(&own->watches))
@@ -337,7 +343,7 @@ static bool be_asked(struct jzx__worker *me, struct jzx__actor *owner,
     }
     if ((watch->flags & JZX__FD_LISTED) == 0) {
         list(owner, watch);
-        if (attach(me, watch) == 0)
+        if (can_be_told(owner) && attach(me, watch) == 0)
             return false;
         watch->flags |= JZX__FD_LOST;
     }
@@ -520,6 +526,8 @@ static jzx_err watch_here(struct jzx__worker *me, struct jzx__actor *owner,
     struct jzx__cold *cold = jzx__cold_ensure(loop, me, owner);
     if (jzx__task_inbox(&owner->task) & JZX__INBOX_CLOSED)
         return jzx__mailbox_gone(loop); /* it works its queue off */
+    if (!can_be_told(owner))
+        return JZX_ERR_UNSUPPORTED;
     if (cold == NULL || jzx__part_ensure(loop, me, cold, JZX__PART_IO) == NULL)
         return JZX_ERR_NO_MEMORY;
     bool was_attached = old != NULL && old->registration.is_attached;

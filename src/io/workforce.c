@@ -353,7 +353,9 @@ jzx_err jzx__workforce_submit(struct jzx_blocking_pool *pool, struct jzx__job *j
     uint64_t number = 0; /* of the thread that is to be started */
     jzx_err err = JZX_OK;
     jzx__lock_acquire(&pool->lock);
-    if (!jzx__list_is_empty(&pool->idle)) {
+    if (pool->is_halted) {
+        err = JZX_ERR_LOOP_CLOSED; /* J6 */
+    } else if (!jzx__list_is_empty(&pool->idle)) {
         struct jzx__pool_thread *thread = thread_at_idle(pool->idle.ring.next);
         if (call(pool, thread, job))
             sleeper = thread;
@@ -393,11 +395,18 @@ void jzx__workforce_cancel(struct jzx__op *op, struct jzx__worker *me) {
 
 /* ---- the end ---- */
 
-static struct jzx__pool_thread *take_thread(struct jzx_blocking_pool *pool) {
+/* Those that can be joined, whether they have ended or will; linked by next_ended. */
+static struct jzx__pool_thread *take_threads(struct jzx_blocking_pool *pool) {
+    struct jzx__link *link;
     jzx__lock_acquire(&pool->lock);
-    struct jzx__link *link = jzx__list_pop_front(&pool->threads);
+    struct jzx__pool_thread *all = pool->ended;
+    pool->ended = NULL;
+    while ((link = jzx__list_pop_front(&pool->threads)) != NULL) {
+        thread_at_pool(link)->next_ended = all;
+        all = thread_at_pool(link);
+    }
     jzx__lock_release(&pool->lock);
-    return link == NULL ? NULL : thread_at_pool(link);
+    return all;
 }
 
 /* Every idle thread is told to end. Under the lock, which they need before they are gone. */
@@ -410,9 +419,7 @@ static void dismiss_idle(struct jzx_blocking_pool *pool) {
 }
 
 void jzx__workforce_halt(struct jzx_blocking_pool *pool, struct jzx__worker *me) {
-    const jzx_allocator *allocator = &pool->loop->sched.allocator;
     struct jzx__list waiting;
-    struct jzx__pool_thread *thread;
     jzx__lock_acquire(&pool->lock);
     pool->is_halted = true;
     pool->cancelled += pool->queue_count;
@@ -420,12 +427,12 @@ void jzx__workforce_halt(struct jzx_blocking_pool *pool, struct jzx__worker *me)
     dismiss_idle(pool);
     jzx__lock_release(&pool->lock);
     refuse_all(&waiting, me, JZX_ERR_CANCELLED);
-    while ((thread = take_thread(pool)) != NULL) {
-        thread->next_ended = NULL;
-        join_all(allocator, thread);
-    }
-    join_all(allocator, pool->ended); /* nobody else is left */
-    pool->ended = NULL;
+}
+
+bool jzx__workforce_join(struct jzx_blocking_pool *pool) {
+    struct jzx__pool_thread *threads = take_threads(pool);
+    join_all(&pool->loop->sched.allocator, threads);
+    return threads != NULL;
 }
 
 void jzx__workforce_deinit(struct jzx_blocking_pool *pool) {

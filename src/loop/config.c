@@ -55,6 +55,7 @@ void jzx__config_fill(jzx_config *config) {
     if (config->on_stall == JZX_ON_STALL_DEFAULT)
         config->on_stall = JZX_ON_STALL_GO_ON;
     default_to(&config->max_io_watchers, JZX_DEFAULT_MAX_IO_WATCHERS);
+    default_to(&config->urgent_cap, JZX_DEFAULT_URGENT_CAP);
 }
 
 /* What depends on the machine, and is not written into a user's configuration. */
@@ -122,6 +123,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "on_stall";
     if (config->max_io_watchers == JZX_NONE)
         return "max_io_watchers";
+    if (config->urgent_cap > JZX_MAILBOX_CAP_MAX)
+        return "urgent_cap";
     return jzx__settings_wrong(config->schedule, config->clock != NULL);
 }
 

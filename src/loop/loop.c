@@ -153,6 +153,7 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
         return false;
     join_clock(&loop->sched);
     jzx__lines_init(&loop->lines, &loop->sched);
+    jzx__urgents_init(&loop->urgents, config->urgent_cap);
     jzx__table_init(&loop->table, config->max_actors, &loop->sched.allocator);
     for (uint32_t i = 0; i < config->workers; i++)
         jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, config->workers);
@@ -166,6 +167,7 @@ not_contained:
 no_parts:
     jzx__table_deinit(&loop->table);
     jzx__lines_deinit(&loop->lines);
+    jzx__urgents_deinit(&loop->urgents);
     leave_clock(&loop->sched);
     jzx__sched_deinit(&loop->sched);
     return false;
@@ -494,6 +496,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx__parts_close(loop);
     jzx__table_deinit(&loop->table);
     jzx__lines_deinit(&loop->lines);
+    jzx__urgents_deinit(&loop->urgents);
     leave_clock(&loop->sched);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));

@@ -42,6 +42,8 @@ static void let_go(struct jzx__op *op, struct jzx__worker *me, uint64_t holder) 
     JZX_ASSERT((before & holder) != 0);
     if ((before & JZX__OP_HOLDERS) != holder)
         return;
+    if (op->ops->release != NULL)
+        op->ops->release(op, me);
     uint64_t next = (before | (JZX__OP_GENERATION_ONE - 1)) + 1;
     /* release: pairs with the acquire of who still has the id: it sees another generation */
     jzx__atomic_store_release(&op->state, next);
@@ -75,10 +77,15 @@ static bool pin_to_cancel(struct jzx_loop *loop, jzx_op id, struct jzx__op **op)
 
 /* The message that it completes by, or the block for its data. NULL without memory. */
 static struct jzx__message *make_message(struct jzx__own *own, const struct jzx__op_spec *spec) {
+    struct jzx_loop *loop = own->turn->ctx.loop;
+    const size_t len = sizeof(jzx_result) + spec->capacity;
     struct jzx__message *message =
-        jzx__message_create(own->turn->ctx.loop, own->me, sizeof(jzx_result) + spec->capacity);
+        spec->destructor == NULL ? jzx__message_create(loop, own->me, len)
+                                 : jzx__message_create_large(loop, own->me, len, spec->destructor);
     if (message == NULL)
         return NULL;
+    if (spec->destructor != NULL)
+        memset(message->payload, 0, sizeof(jzx_result)); /* it may run before there is a result */
     message->node.generation = jzx_id_generation(own->turn->ctx.self);
     message->node.weight = 0; /* O3 */
     message->node.lane = JZX__LANE_OP;
@@ -181,6 +188,10 @@ jzx_err jzx__op_begin_for(struct jzx_loop *loop, struct jzx__worker *me,
 void jzx__op_launch(struct jzx__op *op) {
     uint64_t before = mark(op, JZX__OP_PENDING); /* the release publishes the slot */
     JZX_ASSERT((before & JZX__OP_HOLDERS) == (op->has_target ? 0 : JZX__OP_LISTED));
+}
+
+bool jzx__op_is_cancelled(struct jzx__op *op) {
+    return (mark(op, 0) & JZX__OP_CANCEL) != 0; /* a write, so that it and CANCEL have an order */
 }
 
 void jzx__op_undo(struct jzx__own *own, struct jzx__op *op) {
@@ -377,6 +388,8 @@ static enum jzx__look begin(struct jzx__worker *me, const struct jzx__spot *at) 
     jzx__mailbox_looked(at->actor);
     at->node->lane = JZX__LANE_RUNTIME;
     jzx__list_remove(&op->at_owner);
+    if (op->ops->handle != NULL)
+        op->ops->handle(op, me, at->actor);
     let_go(op, me, JZX__OP_LISTED);
     return JZX__LOOK_HANDLE;
 }

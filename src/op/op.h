@@ -30,9 +30,9 @@
  *       the completion (part/A3): the owner sets HELD with ORPHAN, and the completion comes to it
  *       by the feed of its worker. LISTED stays until then.
  *   O10 an operation may complete a **target** (a future) in place of a message or a fiber. It has
- *       no owner: it is never LISTED, PENDING alone keeps it, and no end of an actor touches it. The
- *       target's settle is called once, after DONE and before PENDING goes, so it may use the slot.
- *       The part that does the work completes it before its loop closes, as all others.
+ *       no owner: it is never LISTED, PENDING alone keeps it, and no end of an actor touches it.
+ *       The target's settle is called once, after DONE and before PENDING goes, so it may use the
+ *       slot. The part that does the work completes it before its loop closes, as all others.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
@@ -71,6 +71,12 @@ struct jzx__op_ops {
      * meanwhile, but the slot is still its own. NULL: it cannot be stopped. Any thread, in a visit;
      * never blocks. */
     void (*cancel)(struct jzx__op *op, struct jzx__worker *me);
+    /* Its message is about to be handled, in a turn of the owner: the part may still change the
+     * result. NULL: there is nothing to do. */
+    void (*handle)(struct jzx__op *op, struct jzx__worker *me, struct jzx__actor *owner);
+    /* The slot is about to be freed (O2): the message was handled, or dropped. Any thread, in a
+     * visit; never blocks; me may be NULL. NULL: the part has nothing beside the slot. */
+    void (*release)(struct jzx__op *op, struct jzx__worker *me);
 };
 
 /* What an operation without an owner completes (O10). */
@@ -165,10 +171,11 @@ static inline size_t jzx__op_capacity(const struct jzx__op *op) {
 /* What an operation is begun with. */
 struct jzx__op_spec {
     const struct jzx__op_ops *ops;
-    size_t capacity; /* of data in its result */
-    uint32_t tag;    /* of its message */
-    bool is_waited;  /* it has none (O8) */
-    bool borrows;    /* O9 */
+    size_t capacity;               /* of data in its result */
+    uint32_t tag;                  /* of its message */
+    bool is_waited;                /* it has none (O8) */
+    bool borrows;                  /* O9 */
+    jzx_msg_destructor destructor; /* of its message, which may have no result yet: all zeroes */
 };
 
 /* Makes one for the actor whose turn this is. The part fills what is its own in the slot, launches
@@ -185,6 +192,10 @@ jzx_err jzx__op_begin_for(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* It is PENDING, and can be cancelled. */
 void jzx__op_launch(struct jzx__op *op);
+
+/* True if somebody has asked for its cancel. A part that publishes something for its own cancel
+ * before this call, and finds false, knows that the cancel will see it. */
+bool jzx__op_is_cancelled(struct jzx__op *op);
 
 /* One that was launched could not be started, and will not complete. In the turn that began it. */
 void jzx__op_undo(struct jzx__own *own, struct jzx__op *op);

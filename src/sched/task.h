@@ -153,10 +153,10 @@ _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one
 
 /* ---- the state word: generation, and what other threads want of the owner ---- */
 
-#define JZX__CONTROL_BITS 0x17Fu /* requests, the kind's own */
+#define JZX__CONTROL_BITS 0x37Fu /* requests, the kind's own */
 #define JZX__LOCKED 0x80u        /* of the inbox, see cut.h; no request */
-#define JZX__FULLS_ONE 0x200u    /* refused or dropped nodes that were not reported yet, 23 bits */
-#define JZX__FULLS_MASK 0xFFFFFE00u
+#define JZX__FULLS_ONE 0x400u    /* refused or dropped nodes that were not reported yet, 22 bits */
+#define JZX__FULLS_MASK 0xFFFFFC00u
 #define JZX__ATTENTION_MASK (JZX__FULLS_MASK | JZX__CONTROL_BITS)
 
 static inline uint64_t jzx__state_make(uint32_t generation) {

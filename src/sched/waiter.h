@@ -264,8 +264,9 @@ static inline enum jzx__arm_result jzx__waiter_arm(struct jzx__waiter *waiter) {
     uint32_t epoch = jzx__waiter_epoch(waiter);
     uint64_t word = jzx__wait_word(epoch, 0, JZX__WAIT_ARMING);
     const uint64_t armed = jzx__wait_word(epoch, 0, JZX__WAIT_ARMED);
-    /* release: none needed, the claimer gets all else from a lock. acquire: pairs with claim; what
-     * its claimer did before it is visible */
+    /* release: pairs with claim; if the party is an operation, whoever claims it goes on in its
+     * place, and sees what it has joined. acquire: pairs with claim; what its claimer did before it
+     * is visible */
     while (!jzx__atomic_cas_acq_rel(&waiter->word, &word, armed)) {
         JZX_ASSERT(jzx__wait_epoch(word) == epoch && jzx__wait_phase(word) != JZX__WAIT_ARMED);
         if (jzx__wait_phase(word) == JZX__WAIT_CLAIMED && !JZX__MUTANT(waiter_armed_in_any_case))
@@ -293,7 +294,8 @@ static inline enum jzx__claim_result jzx__waiter_claim(struct jzx__waiter *waite
         if (jzx__wait_phase(word) != JZX__WAIT_ARMING && jzx__wait_phase(word) != JZX__WAIT_ARMED)
             return JZX__CLAIM_LOST;
         /* release: pairs with arm and cause; what the claimer did before is visible to the party.
-         * acquire: none needed, what the claimer reads of the party it has from a lock */
+         * acquire: pairs with arm, for who goes on in the place of an operation (to/T1); all else
+         * that the claimer reads of the party it has from a lock */
     } while (!jzx__atomic_cas_acq_rel(
         &waiter->word, &word, jzx__wait_word(jzx__wait_epoch(word), cause, JZX__WAIT_CLAIMED)));
     return jzx__wait_phase(word) == JZX__WAIT_ARMED ? JZX__CLAIM_WAKE : JZX__CLAIM_WON; /* A3 */

@@ -16,9 +16,13 @@ struct jzx__hook {
 
 /* ---- delays ---- */
 
+/* A record that is not registered may be in another thread's hands (S5). Its delay, if it is one,
+ * is resolved when the record is taken in: a scheduler that shuts down discards it. */
 static bool is_wake(const struct jzx__job *job) {
+    if (!job->is_registered)
+        return false;
     const struct jzx__schedule_item *item = job->payload;
-    return job->is_registered && item != NULL && item->wake != NULL;
+    return item != NULL && item->wake != NULL;
 }
 
 static int32_t close_delays(const struct jzx__closer *closer) {

@@ -4,6 +4,7 @@
 
 #include "base/futex.h"
 #include "schedule/core/life.h"
+#include "schedule/core/rate.h"
 #include "schedule/core/run.h"
 #include "schedule/owner.h"
 #include "timer/timer.h"
@@ -111,13 +112,18 @@ static void skip_announced(struct jzx__scheduler *scheduler) {
         (void)jzx__tick_source_notify(&core->source, announced - (uint32_t)passed);
 }
 
-void jzx__driver_before_add(struct jzx__scheduler *scheduler) {
-    if (scheduler->core.phase != JZX__PHASE_ACTIVE)
-        return;
-    if (scheduler->is_automatic)
-        pass_idle(scheduler, jzx__schedule_now(&scheduler->core).ticks);
-    else if (scheduler->was_idle && scheduler->settings.driver_kind != JZX_DRIVER_MANUAL)
+uint64_t jzx__driver_before_add(struct jzx__scheduler *scheduler) {
+    struct jzx__schedule *core = &scheduler->core;
+    if (core->phase != JZX__PHASE_ACTIVE)
+        return 0;
+    if (scheduler->is_automatic) {
+        uint64_t now_ns = jzx__tick_clock_now(&core->clock);
+        pass_idle(scheduler, jzx__ticks_down(now_ns, core->config.resolution_ns));
+        return now_ns;
+    }
+    if (scheduler->was_idle && scheduler->settings.driver_kind != JZX_DRIVER_MANUAL)
         skip_announced(scheduler);
+    return 0;
 }
 
 static void run_announced(struct jzx__scheduler *scheduler) {

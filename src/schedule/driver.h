@@ -19,8 +19,9 @@ const char *jzx__driver_error_text(enum jzx__driver_error error);
 /* Takes in what others have left, and runs one pass of the ticks that have passed. Owner. */
 void jzx__driver_run(struct jzx__scheduler *scheduler);
 
-/* Before a job is added: ticks at which there was nothing to do have passed. Owner. */
-void jzx__driver_before_add(struct jzx__scheduler *scheduler);
+/* Before a job is added: ticks at which there was nothing to do have passed. Returns the time of
+ * the clock if it has read it, else 0. Owner. */
+uint64_t jzx__driver_before_add(struct jzx__scheduler *scheduler);
 
 /* When worker 0 looks whether a driver that is not automatic has announced something; JZX_NEVER:
  * that driver pokes, or a test advances. Owner. */

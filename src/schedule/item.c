@@ -186,7 +186,7 @@ static void finish(struct jzx__worker *me, struct jzx__schedule_item *item) {
         jzx__owner_release(scheduler, jzx__owner_due_of(scheduler, job));
     } else {
         (void)jzx__schedule_complete_elsewhere(core, job, now_ns, error);
-        jzx__owner_poke(scheduler);
+        jzx__owner_hand_over(scheduler, me);
     }
 }
 

@@ -83,15 +83,15 @@ static jzx_err find_receiver(struct jzx__scheduler *scheduler, const struct call
 
 /* Registers the job at once, or leaves it to worker 0 if another thread is the owner now. */
 static struct jzx__schedule_result submit(struct jzx__scheduler *scheduler, struct jzx__worker *me,
-                                          const struct jzx__schedule_request *request) {
+                                          struct jzx__schedule_request *request) {
     struct jzx__schedule_result result;
     if (jzx__owner_try_acquire(scheduler, me)) {
-        jzx__driver_before_add(scheduler);
+        request->now_ns = jzx__driver_before_add(scheduler);
         result = jzx__schedule_add(&scheduler->core, request);
         jzx__owner_release(scheduler, jzx__owner_due_of(scheduler, result.job));
     } else {
         result = jzx__schedule_submit(&scheduler->core, request);
-        jzx__owner_poke(scheduler);
+        jzx__owner_hand_over(scheduler, me);
     }
     return result;
 }
@@ -269,7 +269,7 @@ bool jzx_job_cancel(jzx_loop *loop, jzx_job_id job) {
     } else {
         is_cancelled = jzx__schedule_cancel_elsewhere(&scheduler->core, job);
         if (is_cancelled)
-            jzx__owner_poke(scheduler);
+            jzx__owner_hand_over(scheduler, me);
     }
     jzx__visit_end(&visit);
     return is_cancelled;

@@ -109,6 +109,7 @@ void jzx__scheduler_end(struct jzx_loop *loop, struct jzx__worker *me) {
         return;
     (void)jzx__schedule_shutdown(&scheduler->core);
     jzx__driver_leave_tick(scheduler);
+    jzx__owner_end_looks(scheduler);
     jzx__owner_release(scheduler, JZX_NEVER);
 }
 

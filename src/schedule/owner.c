@@ -2,6 +2,7 @@
 /* The lock, the looks of worker 0, and its alarm. */
 #include "schedule/owner.h"
 
+#include "schedule/core/admit.h"
 #include "schedule/core/life.h"
 #include "schedule/core/pressure.h"
 #include "schedule/core/rate.h"
@@ -151,10 +152,25 @@ static bool is_worker_0(const struct jzx__scheduler *scheduler, const struct jzx
 }
 
 void jzx__owner_poke(struct jzx__scheduler *scheduler) {
-    /* pairs with the exchange in take_pokes: what was done before is visible to that look */
+    /* pairs with the exchanges in take_pokes and end_looks: they see what was done before */
     if (jzx__atomic_exchange_acq_rel(&scheduler->poked, 1u) == 0)
         (void)jzx__worker_bring(scheduler->loop->sched.workers[0], JZX__FEED_SCHEDULE,
                                 &scheduler->poke);
+}
+
+void jzx__owner_hand_over(struct jzx__scheduler *scheduler, struct jzx__worker *me) {
+    jzx__owner_poke(scheduler);
+    if (!jzx__schedule_is_closed(&scheduler->core) || !jzx__owner_acquire(scheduler, me))
+        return;
+    jzx__schedule_take_in(&scheduler->core);
+    jzx__owner_release(scheduler, JZX_NEVER);
+}
+
+void jzx__owner_end_looks(struct jzx__scheduler *scheduler) {
+    /* pairs with the exchange in poke: what was left before it is seen below, and a thread that
+     * pokes later sees that the scheduler is closed */
+    (void)jzx__atomic_exchange_acq_rel(&scheduler->poked, 1u);
+    jzx__schedule_take_in(&scheduler->core);
 }
 
 void jzx__owner_release(struct jzx__scheduler *scheduler, uint64_t due_ns) {

@@ -19,6 +19,13 @@ void jzx__owner_release(struct jzx__scheduler *scheduler, uint64_t due_ns);
 /* Has worker 0 look soon. Any thread. */
 void jzx__owner_poke(struct jzx__scheduler *scheduler);
 
+/* This thread has left something in the core's queues: has worker 0 look, or does it itself once
+ * the scheduler is closed (Q5). Any thread, as jzx__owner_acquire. */
+void jzx__owner_hand_over(struct jzx__scheduler *scheduler, struct jzx__worker *me);
+
+/* The loop has ended and its scheduler is closed: worker 0 looks no more (Q5). Owner. */
+void jzx__owner_end_looks(struct jzx__scheduler *scheduler);
+
 /* One look of worker 0: takes in what others have left, runs the ticks that have passed, sets the
  * alarm for the next. */
 void jzx__owner_look(struct jzx__scheduler *scheduler, struct jzx__worker *me);

@@ -13,7 +13,10 @@
  *   Q2  `armed_ns` is when worker 0 looks next, at the latest. It is written under the lock. A
  *       thread that makes something due before that pokes.
  *   Q3  the alarm, an entry on the wheel of worker 0, is touched by worker 0 alone.
- *   Q4  a thread with a seat takes the lock inside its bracket (S4 of seat.h). */
+ *   Q4  a thread with a seat takes the lock inside its bracket (S4 of seat.h).
+ *   Q5  what a thread leaves in the core's queues is taken in: by a look of worker 0, which a poke
+ *       brings about, or, once the scheduler is closed and no worker may look any more, by that
+ *       thread. */
 #ifndef JZX_SCHEDULE_SCHEDULER_H
 #define JZX_SCHEDULE_SCHEDULER_H
 
@@ -104,7 +107,7 @@ struct jzx__scheduler {
     _Atomic uint64_t shadow_ns;   /* while ticks run on a clock that was moved by hand: the tick's
                                    * time; else 0. Written under the lock */
     _Atomic uint32_t wants_ticks; /* 1: not idle at the last look; written under the lock */
-    _Atomic uint32_t poked;       /* 1: the node is on its way to worker 0 */
+    _Atomic uint32_t poked;       /* 1: the node is on its way to worker 0, or none looks (Q5) */
     struct jzx__mpsc_node poke;   /* in worker 0's feed */
     _Atomic uint64_t runners[JZX__DISPATCHERS_MAX]; /* actors that run functions; 0: none yet */
 

@@ -70,6 +70,13 @@ static void forget_bonds(struct jzx__super_turn *turn, const struct jzx__bonds *
     jzx__bonds_forget(turn->super->loop, turn->own.me, bonds);
 }
 
+/* How long a child that traps its stop is told to have; the supervisor itself kills it then. */
+static uint64_t grace_of(const jzx_child_spec *spec) {
+    return spec->shutdown_ms == JZX_UNLIMITED || spec->shutdown_ms == JZX_NONE
+               ? JZX_NEVER
+               : JZX_MS(spec->shutdown_ms);
+}
+
 /* The supervisor hears of the child's end, and the child of the supervisor's. False without
  * memory. */
 static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
@@ -79,7 +86,8 @@ static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
     *bonds = (struct jzx__bonds){.ops = &jzx__watch_bonds,
                                  .mail = child->mail,
                                  .keeps_mail = child->spec->keep_mailbox,
-                                 .is_child = true};
+                                 .is_child = true,
+                                 .stop_grace_ns = grace_of(child->spec)};
     if (!jzx__own_ensure_part(&turn->own, JZX__PART_WATCH) ||
         !create_started_note(turn, child, bonds))
         return false;
@@ -111,6 +119,7 @@ static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *s
                                  .fiber = spec->fiber,
                                  .stack_size_bytes = spec->stack_size_bytes,
                                  .migratable = spec->migratable,
+                                 .trap_stop = spec->trap_stop,
                                  .state = spec->state,
                                  .name = spec->name,
                                  .init = spec->init,

@@ -6,6 +6,7 @@
  *   R2  those of earlier rounds that were not claimed yet are in `passing`; whoever came last
  *       claims them, or, if it is killed before it goes on, the part that ends it (give_back). */
 #include "sync/signal.h"
+#include "sync/to.h"
 
 struct barrier {
     struct jzx__signal signal;  /* first */
@@ -146,4 +147,48 @@ jzx_err jzx_barrier_arrive_wait(jzx_barrier *storage, uint64_t deadline_ns, bool
     err = arrive(&party, barrier, deadline_ns, is_last);
     jzx__party_end(&party);
     return err;
+}
+
+/* ---- as an operation ---- */
+
+struct arrive_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+    struct arrival arrival;
+    struct barrier *barrier;
+};
+
+/* It has arrived then, whatever becomes of the message. */
+static jzx_err settle(struct jzx__to *to, jzx_err err, struct jzx__worker *me, size_t *len) {
+    const struct arrive_to *it = (void *)to;
+    bool *is_last = jzx__to_data(to);
+    if (it->arrival.is_last)
+        let_pass(it->barrier, me);
+    if (it->arrival.has_passed)
+        err = JZX_OK;
+    *is_last = it->arrival.is_last;
+    *len = err == JZX_OK ? sizeof *is_last : 0;
+    return err;
+}
+
+static const struct jzx__to_kind arrive_kind = {.settle = settle};
+
+jzx_err jzx_barrier_arrive_to(jzx_context *ctx, jzx_barrier *storage, uint32_t tag, jzx_op *op) {
+    struct barrier *barrier = barrier_of(storage);
+    struct jzx__to_call call;
+    if (barrier == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct jzx__to_spec spec = {.object = &barrier->signal.object,
+                                      .kind = &arrive_kind,
+                                      .record_size = sizeof(struct arrive_to),
+                                      .capacity = sizeof(bool),
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct arrive_to *it = (void *)call.to;
+    it->barrier = barrier;
+    it->link = (struct jzx__wait_link){.source = &barrier->signal.source, .slot = &it->arrival};
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
 }

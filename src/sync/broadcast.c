@@ -2,6 +2,7 @@
 #include "sync/broadcast.h"
 
 #include "base/alloc.h"
+#include "sync/to.h"
 
 #include <string.h>
 
@@ -65,7 +66,7 @@ jzx_err jzx_broadcast_deinit(jzx_broadcast *storage) {
     if (broadcast == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx__lock_acquire(&broadcast->lock);
-    bool is_used = !jzx__list_is_empty(&broadcast->source.waiting);
+    bool is_used = broadcast->kept != 0 || !jzx__list_is_empty(&broadcast->source.waiting);
     jzx__lock_release(&broadcast->lock);
     if (is_used)
         return JZX_ERR_BUSY;
@@ -273,4 +274,89 @@ jzx_err jzx_broadcast_changed_wait(jzx_broadcast *storage, uint64_t *version, ui
     err = changed(&party, broadcast, version, deadline_ns, value);
     jzx__party_end(&party);
     return err;
+}
+
+/* ---- as an operation ---- */
+
+void jzx__broadcast_keep(struct jzx__broadcast *broadcast) {
+    jzx__lock_acquire(&broadcast->lock);
+    broadcast->kept++;
+    jzx__lock_release(&broadcast->lock);
+}
+
+void jzx__broadcast_let_go(struct jzx__broadcast *broadcast) {
+    jzx__lock_acquire(&broadcast->lock);
+    broadcast->kept--;
+    jzx__lock_release(&broadcast->lock);
+}
+
+struct read_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+    uint64_t number; /* of the value that is waited for: the slot */
+    struct jzx__broadcast *broadcast;
+    jzx_reader *reader; /* NULL: for the latest value */
+    uint64_t *version;
+};
+
+/* Reads in the owner's turn, so that only the owner touches its reader. */
+static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
+    const struct read_to *it = (void *)to;
+    jzx_result *result = jzx__to_result(to);
+    (void)me;
+    (void)owner;
+    jzx_err err = it->reader != NULL
+                      ? jzx__broadcast_read_now(it->broadcast, it->reader, jzx__to_data(to))
+                      : read_latest(it->broadcast, it->number, jzx__to_data(to), it->version);
+    result->err = (int16_t)err;
+    if (err == JZX_OK)
+        result->len = (uint32_t)it->broadcast->value_size;
+    return true;
+}
+
+static void release_record(struct jzx__to *to, struct jzx__worker *me) {
+    (void)me;
+    jzx__broadcast_let_go(((struct read_to *)(void *)to)->broadcast);
+}
+
+static const struct jzx__to_kind read_kind = {.handle = handle, .release = release_record};
+
+static jzx_err read_to(const jzx_context *ctx, const struct read_to *what, uint32_t tag,
+                       jzx_op *op) {
+    struct jzx__broadcast *broadcast = what->broadcast;
+    struct jzx__to_call call;
+    const struct jzx__to_spec spec = {.object = &broadcast->object,
+                                      .kind = &read_kind,
+                                      .record_size = sizeof(struct read_to),
+                                      .capacity = broadcast->value_size,
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct read_to *it = (void *)call.to;
+    it->broadcast = broadcast;
+    it->reader = what->reader;
+    it->version = what->version;
+    it->number = what->number;
+    it->link = (struct jzx__wait_link){.source = &broadcast->source, .slot = &it->number};
+    jzx__broadcast_keep(broadcast);
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
+}
+
+jzx_err jzx_broadcast_read_to(jzx_context *ctx, jzx_reader *reader, uint32_t tag, jzx_op *op) {
+    struct jzx__broadcast *broadcast = read_from(reader, reader);
+    if (broadcast == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct read_to what = {.broadcast = broadcast, .reader = reader, .number = reader->next};
+    return read_to(ctx, &what, tag, op);
+}
+
+jzx_err jzx_broadcast_changed_to(jzx_context *ctx, jzx_broadcast *storage, uint64_t *version,
+                                 uint32_t tag, jzx_op *op) {
+    struct jzx__broadcast *broadcast = jzx__broadcast_of(storage);
+    if (broadcast == NULL || version == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct read_to what = {.broadcast = broadcast, .version = version, .number = *version};
+    return read_to(ctx, &what, tag, op);
 }

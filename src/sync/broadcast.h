@@ -17,6 +17,7 @@ struct jzx__broadcast {
     size_t keep; /* never changes, as the next */
     size_t value_size;
     uint64_t count; /* values that were published: the number of the next one */
+    uint32_t kept;  /* by operations whose messages will read it */
     bool is_closed;
     jzx_allocator allocator;
 };
@@ -24,6 +25,10 @@ struct jzx__broadcast {
 static inline struct jzx__broadcast *jzx__broadcast_of(const void *storage) {
     return jzx__object_of(storage, JZX__SYNC_BROADCAST);
 }
+
+/* An operation will read it, so that it cannot be deinited; or will not any more. */
+void jzx__broadcast_keep(struct jzx__broadcast *broadcast);
+void jzx__broadcast_let_go(struct jzx__broadcast *broadcast);
 
 /* JZX_ERR_TIMEOUT: there is nothing now. */
 jzx_err jzx__broadcast_read_now(struct jzx__broadcast *broadcast, jzx_reader *reader, void *value);

@@ -3,6 +3,7 @@
 #include "sync/channel.h"
 
 #include "base/alloc.h"
+#include "sync/to.h"
 
 #include <string.h>
 
@@ -391,4 +392,76 @@ jzx_err jzx_channel_try_receive(jzx_channel *storage, void *value) {
     jzx_err err = receive_now(channel, value, caller.me);
     jzx__caller_end(&caller);
     return err;
+}
+
+/* ---- as an operation ---- */
+
+struct channel_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+    struct jzx__channel *channel;
+};
+
+static bool handle_receive(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
+    const struct channel_to *it = (void *)to;
+    (void)owner;
+    jzx__channel_take_promised(it->channel, jzx__to_data(to), me);
+    jzx__to_result(to)->len = (uint32_t)it->channel->value_size;
+    return true;
+}
+
+static const struct jzx__to_kind receive_kind = {.handle = handle_receive};
+static const struct jzx__to_kind send_kind = {.handle = NULL};
+
+/* Begins a call of either kind. */
+static jzx_err begin_to(struct jzx__to_call *call, struct jzx__channel *channel,
+                        const struct jzx__to_kind *kind, uint32_t tag, const jzx_context *ctx) {
+    const struct jzx__to_spec spec = {.object = &channel->object,
+                                      .kind = kind,
+                                      .record_size = sizeof(struct channel_to),
+                                      .capacity = channel->value_size,
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(call, &spec, ctx);
+    if (err == JZX_OK)
+        ((struct channel_to *)(void *)call->to)->channel = channel;
+    return err;
+}
+
+jzx_err jzx_channel_receive_to(jzx_context *ctx, jzx_channel *storage, uint32_t tag, jzx_op *op) {
+    struct jzx__channel *channel = jzx__channel_of(storage);
+    struct jzx__to_call call;
+    if (channel == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = begin_to(&call, channel, &receive_kind, tag, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct channel_to *it = (void *)call.to;
+    it->link.source = &channel->receivers;
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
+}
+
+/* The value waits in the block of the message. */
+jzx_err jzx_channel_send_to(jzx_context *ctx, jzx_channel *storage, const void *value, uint32_t tag,
+                            jzx_op *op) {
+    struct jzx__channel *channel = jzx__channel_of(storage);
+    struct jzx__to_call call;
+    if (channel == NULL || value == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = begin_to(&call, channel, &send_kind, tag, ctx);
+    if (err != JZX_OK)
+        return err;
+    if (channel->bound == JZX_UNBOUNDED) {
+        err = send_now(channel, value, call.own.me);
+        if (err == JZX_ERR_NO_MEMORY)
+            return jzx__to_refuse(&call, err);
+        jzx__to_finish(&call, err, op);
+        return JZX_OK;
+    }
+    struct channel_to *it = (void *)call.to;
+    it->link.source = &channel->senders;
+    it->link.slot = jzx__to_data(call.to);
+    memcpy(it->link.slot, value, channel->value_size);
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
 }

@@ -78,3 +78,8 @@ jzx_err jzx_gate_pass_wait(jzx_gate *storage, uint64_t deadline_ns) {
     return jzx__signal_await_thread(gate == NULL ? NULL : &gate->signal, "jzx_gate_pass_wait",
                                     deadline_ns);
 }
+
+jzx_err jzx_gate_pass_to(jzx_context *ctx, jzx_gate *storage, uint32_t tag, jzx_op *op) {
+    struct jzx__gate *gate = jzx__gate_of(storage);
+    return jzx__signal_await_to(ctx, gate == NULL ? NULL : &gate->signal, tag, op);
+}

@@ -40,8 +40,17 @@ void jzx__helds_add_block(struct jzx__helds *helds, const struct jzx__held_ops *
                           uint32_t count) {
     struct jzx__held *held = helds->spare;
     helds->spare = NULL;
-    *held = (struct jzx__held){.ops = ops, .object = object, .count = count};
-    jzx__helds_add(helds, held);
+    jzx__helds_adopt_block(helds, ops, held, object, count);
+}
+
+struct jzx__held *jzx__held_make_block(struct jzx_loop *loop, struct jzx__worker *me) {
+    return jzx__sched_alloc(&loop->sched, me, JZX__PART_CLASS);
+}
+
+void jzx__helds_adopt_block(struct jzx__helds *helds, const struct jzx__held_ops *ops,
+                            struct jzx__held *block, void *object, uint32_t count) {
+    *block = (struct jzx__held){.ops = ops, .object = object, .count = count};
+    jzx__helds_add(helds, block);
 }
 
 void jzx__helds_remove_block(struct jzx__helds *helds, struct jzx__held *held,

@@ -59,6 +59,13 @@ bool jzx__helds_stock(struct jzx__helds *helds, struct jzx_loop *loop, struct jz
 void jzx__helds_add_block(struct jzx__helds *helds, const struct jzx__held_ops *ops, void *object,
                           uint32_t count);
 
+/* A block for an operation, to be added when it has what it waits for; NULL without memory. */
+struct jzx__held *jzx__held_make_block(struct jzx_loop *loop, struct jzx__worker *me);
+
+/* The same as add_block, with that block. */
+void jzx__helds_adopt_block(struct jzx__helds *helds, const struct jzx__held_ops *ops,
+                            struct jzx__held *block, void *object, uint32_t count);
+
 /* One whose actor has ended. */
 void jzx__held_free_block(struct jzx__held *held, struct jzx__worker *me);
 

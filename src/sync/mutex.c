@@ -4,6 +4,7 @@
 #include "sync/object.h"
 #include "sync/permits.h"
 #include "sync/take.h"
+#include "sync/to.h"
 
 struct mutex {
     struct jzx__object object; /* first */
@@ -126,6 +127,57 @@ jzx_err jzx_mutex_lock_wait(jzx_mutex *storage, uint64_t deadline_ns) {
     jzx__party_end(&party);
     return err;
 }
+
+/* ---- as an operation ---- */
+
+struct lock_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+    struct jzx__permit_want want;
+    struct mutex *mutex;
+};
+
+static jzx_err settle(struct jzx__to *to, jzx_err err, struct jzx__worker *me, size_t *len) {
+    const struct lock_to *lock = (void *)to;
+    (void)me;
+    (void)len;
+    return err == JZX_OK ? lock->want.result : err;
+}
+
+static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
+    const struct lock_to *lock = (void *)to;
+    (void)me;
+    own(lock->mutex, jzx__owner_actor(jzx__actor_id(owner)), jzx__helds_of(owner));
+    return true;
+}
+
+static const struct jzx__to_kind lock_kind = {.settle = settle, .handle = handle};
+
+jzx_err jzx_mutex_lock_to(jzx_context *ctx, jzx_mutex *storage, uint32_t tag, jzx_op *op) {
+    struct mutex *mutex = mutex_of(storage);
+    struct jzx__to_call call;
+    if (mutex == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct jzx__to_spec spec = {.object = &mutex->object,
+                                      .kind = &lock_kind,
+                                      .record_size = sizeof(struct lock_to),
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    if (is_owner(mutex, jzx__owner_actor(ctx->self)))
+        return jzx__to_refuse(&call, JZX_ERR_BUSY);
+    if (jzx__helds_ensure(mutex->object.loop, call.own.me, call.own.turn->actor) == NULL)
+        return jzx__to_refuse(&call, JZX_ERR_NO_MEMORY);
+    struct lock_to *lock = (void *)call.to;
+    lock->mutex = mutex;
+    lock->want.count = 1;
+    lock->link = jzx__permits_link(&mutex->permits, &lock->want);
+    jzx__to_start(&call, &lock->link, 1, op);
+    return JZX_OK;
+}
+
+/* ---- without a wait ---- */
 
 static jzx_err try_lock(struct jzx__caller *caller, struct mutex *mutex) {
     struct jzx__permit_want want = {.count = 1};

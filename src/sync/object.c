@@ -51,7 +51,7 @@ jzx_err jzx__party_begin_fiber(struct jzx__party *party, const struct jzx__objec
     if (party->fiber == NULL)
         return err;
     const jzx_context *own = &party->fiber->turn.ctx;
-    if (own->loop != object->loop) {
+    if (object != NULL && own->loop != object->loop) {
         jzx__fiber_leave(party->fiber);
         return JZX_ERR_INVALID_ARG;
     }

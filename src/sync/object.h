@@ -107,7 +107,7 @@ struct jzx__party {
 
 /* call: its public name. JZX_ERR_WOULD_SUSPEND: this is no fiber's own code, or a worker's thread,
  * and config.on_wait says no more. JZX_ERR_INVALID_ARG: the fiber is another loop's, or ctx is
- * NULL. Nothing is to be ended then. */
+ * NULL. Nothing is to be ended then. The object of a fiber may be NULL: any loop's will do. */
 jzx_err jzx__party_begin_fiber(struct jzx__party *party, const struct jzx__object *object,
                                jzx_context *ctx, const char *call);
 jzx_err jzx__party_begin_thread(struct jzx__party *party, const struct jzx__object *object,

@@ -6,6 +6,7 @@
 #include "sync/object.h"
 #include "sync/permits.h"
 #include "sync/take.h"
+#include "sync/to.h"
 
 #define ALL JZX__PERMITS_MAX
 
@@ -221,6 +222,92 @@ jzx_err jzx_rwlock_lock_write_wait(jzx_rwlock *lock, uint64_t deadline_ns) {
 
 jzx_err jzx_rwlock_try_lock_write(jzx_context *ctx, jzx_rwlock *lock) {
     return try_lock(ctx, lock, true);
+}
+
+/* ---- as an operation ---- */
+
+struct lock_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+    struct request request;
+    struct rwlock *lock;
+    struct jzx__held *block; /* of one that reads */
+};
+
+static jzx_err settle(struct jzx__to *to, jzx_err err, struct jzx__worker *me, size_t *len) {
+    const struct lock_to *it = (void *)to;
+    (void)me;
+    (void)len;
+    return err == JZX_OK ? it->request.want.result : err;
+}
+
+/* The owner may have got a read lock since it asked: it has no use for a second one. */
+static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
+    struct lock_to *it = (void *)to;
+    struct jzx__helds *helds = jzx__helds_of(owner);
+    (void)me;
+    if (jzx__helds_find(helds, it->lock) != NULL) {
+        jzx__to_result(to)->err = JZX_ERR_BUSY;
+        return false;
+    }
+    if (it->request.writes) {
+        own(&it->request, it->lock);
+    } else {
+        jzx__helds_adopt_block(helds, &read_ops, it->block, it->lock, 1);
+        it->block = NULL;
+    }
+    return true;
+}
+
+static void release_record(struct jzx__to *to, struct jzx__worker *me) {
+    const struct lock_to *it = (void *)to;
+    if (it->block != NULL)
+        jzx__sched_free(&to->op->loop->sched, me, JZX__PART_CLASS, it->block);
+}
+
+static const struct jzx__to_kind lock_kind = {
+    .settle = settle, .handle = handle, .release = release_record};
+
+static jzx_err fill(struct lock_to *it, struct jzx__own *turn) {
+    struct jzx_loop *loop = it->lock->object.loop;
+    jzx_err err = prepare(&it->request, it->lock, turn->me, turn->turn->actor);
+    if (err == JZX_OK && !it->request.writes) {
+        it->block = jzx__held_make_block(loop, turn->me);
+        err = it->block == NULL ? JZX_ERR_NO_MEMORY : JZX_OK;
+    }
+    return err;
+}
+
+static jzx_err lock_to(jzx_context *ctx, jzx_rwlock *storage, bool writes, uint32_t tag,
+                       jzx_op *op) {
+    struct rwlock *lock = rwlock_of(storage);
+    struct jzx__to_call call;
+    if (lock == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct jzx__to_spec spec = {.object = &lock->object,
+                                      .kind = &lock_kind,
+                                      .record_size = sizeof(struct lock_to),
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct lock_to *it = (void *)call.to;
+    it->lock = lock;
+    it->request = (struct request){.writes = writes, .who = jzx__owner_actor(ctx->self)};
+    err = fill(it, &call.own);
+    if (err != JZX_OK)
+        return jzx__to_refuse(&call, err);
+    it->link = jzx__permits_link(&lock->permits, &it->request.want);
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
+}
+
+jzx_err jzx_rwlock_lock_read_to(jzx_context *ctx, jzx_rwlock *lock, uint32_t tag, jzx_op *op) {
+    return lock_to(ctx, lock, false, tag, op);
+}
+
+jzx_err jzx_rwlock_lock_write_to(jzx_context *ctx, jzx_rwlock *lock, uint32_t tag, jzx_op *op) {
+    return lock_to(ctx, lock, true, tag, op);
 }
 
 /* ---- unlocking ---- */

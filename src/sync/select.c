@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* Select: one wait at several sources. What a case waits for is in one table. */
+#include "future/future.h"
 #include "sync/broadcast.h"
 #include "sync/channel.h"
 #include "sync/gate.h"
 #include "sync/object.h"
+#include "sync/to.h"
 
 #include <string.h>
 
 /* What there is to know of a kind of case. */
 struct kind {
-    /* The object, or NULL: it is none. Sets the source and the slot of the link. */
-    struct jzx__object *(*prepare)(const jzx_case *it, struct jzx__wait_link *link);
-    /* The wait was won by this case: what it comes to. May be NULL. */
+    /* Sets the source and the slot of the link; the object, which a future has not. False: it is
+     * none. */
+    bool (*prepare)(const jzx_case *it, struct jzx__wait_link *link, struct jzx__object **object);
+    /* The wait was won by this case: what it comes to. May be NULL, as the next. */
     jzx_err (*finish)(const jzx_case *it, struct jzx__worker *me);
+    /* An operation will finish it later, so it has to stay; or does not any more. */
+    void (*keep)(const jzx_case *it, bool stays);
 };
 
 /* ---- the kinds ---- */
 
-static struct jzx__object *prepare_receive(const jzx_case *it, struct jzx__wait_link *link) {
+static bool prepare_receive(const jzx_case *it, struct jzx__wait_link *link,
+                            struct jzx__object **object) {
     struct jzx__channel *channel = jzx__channel_of(it->object);
     if (channel == NULL || it->value == NULL)
-        return NULL;
+        return false;
     link->source = &channel->receivers;
-    return &channel->object;
+    *object = &channel->object;
+    return true;
 }
 
 static jzx_err finish_receive(const jzx_case *it, struct jzx__worker *me) {
@@ -31,44 +38,85 @@ static jzx_err finish_receive(const jzx_case *it, struct jzx__worker *me) {
 }
 
 /* One to an unbounded channel would not wait, and may need memory: it is refused. */
-static struct jzx__object *prepare_send(const jzx_case *it, struct jzx__wait_link *link) {
+static bool prepare_send(const jzx_case *it, struct jzx__wait_link *link,
+                         struct jzx__object **object) {
     struct jzx__channel *channel = jzx__channel_of(it->object);
     if (channel == NULL || it->value == NULL || channel->bound == JZX_UNBOUNDED)
-        return NULL;
+        return false;
     link->source = &channel->senders;
     link->slot = it->value;
-    return &channel->object;
+    *object = &channel->object;
+    return true;
 }
 
-static struct jzx__object *prepare_gate(const jzx_case *it, struct jzx__wait_link *link) {
+static bool prepare_gate(const jzx_case *it, struct jzx__wait_link *link,
+                         struct jzx__object **object) {
     struct jzx__gate *gate = jzx__gate_of(it->object);
     if (gate == NULL)
-        return NULL;
+        return false;
     link->source = &gate->signal.source;
-    return &gate->signal.object;
+    *object = &gate->signal.object;
+    return true;
 }
 
-static struct jzx__object *prepare_read(const jzx_case *it, struct jzx__wait_link *link) {
+static struct jzx__broadcast *broadcast_of(const jzx_case *it) {
+    const jzx_reader *reader = it->object;
+    return reader == NULL ? NULL : jzx__broadcast_of(reader->from);
+}
+
+static bool prepare_read(const jzx_case *it, struct jzx__wait_link *link,
+                         struct jzx__object **object) {
     jzx_reader *reader = it->object;
-    struct jzx__broadcast *broadcast = reader == NULL ? NULL : jzx__broadcast_of(reader->from);
+    struct jzx__broadcast *broadcast = broadcast_of(it);
     if (broadcast == NULL || it->value == NULL)
-        return NULL;
+        return false;
     link->source = &broadcast->source;
     link->slot = &reader->next;
-    return &broadcast->object;
+    *object = &broadcast->object;
+    return true;
 }
 
 static jzx_err finish_read(const jzx_case *it, struct jzx__worker *me) {
-    jzx_reader *reader = it->object;
     (void)me;
-    return jzx__broadcast_read_now(jzx__broadcast_of(reader->from), reader, it->value);
+    return jzx__broadcast_read_now(broadcast_of(it), it->object, it->value);
+}
+
+static void keep_read(const jzx_case *it, bool stays) {
+    if (stays)
+        jzx__broadcast_keep(broadcast_of(it));
+    else
+        jzx__broadcast_let_go(broadcast_of(it));
+}
+
+/* One that nobody has started would never come. */
+static bool prepare_future(const jzx_case *it, struct jzx__wait_link *link,
+                           struct jzx__object **object) {
+    struct jzx_future *future = it->object;
+    if (future == NULL || jzx__future_state(future) == JZX_FUTURE_PENDING)
+        return false;
+    link->source = &future->source;
+    *object = NULL;
+    return true;
+}
+
+static jzx_err finish_future(const jzx_case *it, struct jzx__worker *me) {
+    (void)me;
+    return jzx__future_read(it->object, it->value);
+}
+
+static void keep_future(const jzx_case *it, bool stays) {
+    if (stays)
+        (void)jzx_future_ref(it->object);
+    else
+        jzx_future_release(it->object);
 }
 
 static const struct kind kinds[] = {
-    [JZX_CASE_RECEIVE] = {prepare_receive, finish_receive},
-    [JZX_CASE_SEND] = {prepare_send, NULL},
-    [JZX_CASE_GATE] = {prepare_gate, NULL},
-    [JZX_CASE_READ] = {prepare_read, finish_read},
+    [JZX_CASE_RECEIVE] = {prepare_receive, finish_receive, NULL},
+    [JZX_CASE_SEND] = {prepare_send, NULL, NULL},
+    [JZX_CASE_GATE] = {prepare_gate, NULL, NULL},
+    [JZX_CASE_READ] = {prepare_read, finish_read, keep_read},
+    [JZX_CASE_FUTURE] = {prepare_future, finish_future, keep_future},
 };
 
 /* ---- the wait ---- */
@@ -77,28 +125,33 @@ struct selection {
     jzx_case cases[JZX_SELECT_MAX];
     struct jzx__wait_link links[JZX_SELECT_MAX];
     uint32_t count;
-    struct jzx__object *object; /* of the first: all are of one loop */
+    uint32_t futures;           /* of the cases */
+    struct jzx__object *object; /* of the first that has one: all are of one loop; or NULL */
 };
 
 static bool prepare_one(struct selection *selection, const jzx_case *it) {
     uint32_t index = selection->count++;
     struct jzx__wait_link *link = &selection->links[index];
+    struct jzx__object *object;
     unsigned kind = (unsigned)it->kind;
     if (kind >= sizeof kinds / sizeof kinds[0] || kinds[kind].prepare == NULL)
         return false;
     *link = (struct jzx__wait_link){.index = index};
-    struct jzx__object *object = kinds[kind].prepare(it, link);
-    if (object == NULL || (index != 0 && object->loop != selection->object->loop))
+    if (!kinds[kind].prepare(it, link, &object))
         return false;
-    if (index == 0)
+    if (object == NULL)
+        selection->futures++;
+    else if (selection->object == NULL)
         selection->object = object;
-    return true;
+    return object == NULL || object->loop == selection->object->loop;
 }
 
 /* Copies the cases, which are the caller's. */
 static bool prepare(struct selection *selection, const jzx_case *cases, size_t count,
                     size_t case_size) {
     selection->count = 0;
+    selection->futures = 0;
+    selection->object = NULL;
     if (cases == NULL || count == 0 || count > JZX_SELECT_MAX || case_size != sizeof(jzx_case))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -107,6 +160,10 @@ static bool prepare(struct selection *selection, const jzx_case *cases, size_t c
             return false;
     }
     return true;
+}
+
+static jzx_err finish(const jzx_case *won, struct jzx__worker *me) {
+    return kinds[won->kind].finish == NULL ? JZX_OK : kinds[won->kind].finish(won, me);
 }
 
 static jzx_err select_as(struct jzx__party *party, struct selection *selection,
@@ -120,10 +177,7 @@ static jzx_err select_as(struct jzx__party *party, struct selection *selection,
     if (err != JZX_OK && err != JZX_ERR_CLOSED)
         return err;
     *index = jzx__cause_index(cause);
-    const jzx_case *won = &selection->cases[*index];
-    if (err == JZX_OK && kinds[won->kind].finish != NULL)
-        err = kinds[won->kind].finish(won, party->me);
-    return err;
+    return err == JZX_OK ? finish(&selection->cases[*index], party->me) : err;
 }
 
 jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
@@ -144,7 +198,7 @@ jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size, u
                         size_t *index) {
     struct selection selection;
     struct jzx__party party;
-    if (index == NULL || !prepare(&selection, cases, count, case_size))
+    if (index == NULL || !prepare(&selection, cases, count, case_size) || selection.futures != 0)
         return JZX_ERR_INVALID_ARG;
     jzx_err err = jzx__party_begin_thread(&party, selection.object, "jzx_select_wait");
     if (err != JZX_OK)
@@ -152,4 +206,64 @@ jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size, u
     err = select_as(&party, &selection, deadline_ns, index);
     jzx__party_end(&party);
     return err;
+}
+
+/* ---- as an operation ---- */
+
+struct select_to {
+    struct jzx__to to; /* first */
+    struct selection selection;
+};
+
+/* The index is known, and the case is finished when the message is handled. */
+static jzx_err settle(struct jzx__to *to, jzx_err err, struct jzx__worker *me, size_t *len) {
+    size_t *index = jzx__to_data(to);
+    (void)me;
+    *index = jzx__cause_index(to->cause);
+    *len = err == JZX_OK || err == JZX_ERR_CLOSED ? sizeof *index : 0;
+    return err;
+}
+
+static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
+    const struct select_to *it = (void *)to;
+    (void)owner;
+    jzx__to_result(to)->err = finish(&it->selection.cases[jzx__cause_index(to->cause)], me);
+    return true;
+}
+
+static void keep_all(const struct selection *selection, bool stays) {
+    for (uint32_t i = 0; i < selection->count; i++) {
+        const jzx_case *it = &selection->cases[i];
+        if (kinds[it->kind].keep != NULL)
+            kinds[it->kind].keep(it, stays);
+    }
+}
+
+static void release_record(struct jzx__to *to, struct jzx__worker *me) {
+    (void)me;
+    keep_all(&((struct select_to *)(void *)to)->selection, false);
+}
+
+static const struct jzx__to_kind select_kind = {
+    .settle = settle, .handle = handle, .release = release_record};
+
+jzx_err jzx_select_to(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
+                      uint32_t tag, jzx_op *op) {
+    struct selection selection;
+    struct jzx__to_call call;
+    if (!prepare(&selection, cases, count, case_size))
+        return JZX_ERR_INVALID_ARG;
+    const struct jzx__to_spec spec = {.object = selection.object,
+                                      .kind = &select_kind,
+                                      .record_size = sizeof(struct select_to),
+                                      .capacity = sizeof(size_t),
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct select_to *it = (void *)call.to;
+    it->selection = selection;
+    keep_all(&it->selection, true);
+    jzx__to_start(&call, it->selection.links, it->selection.count, op);
+    return JZX_OK;
 }

@@ -4,6 +4,7 @@
 #include "sync/object.h"
 #include "sync/permits.h"
 #include "sync/take.h"
+#include "sync/to.h"
 
 struct semaphore {
     struct jzx__object object; /* first */
@@ -134,6 +135,76 @@ jzx_err jzx_semaphore_acquire_wait(jzx_semaphore *storage, uint32_t count, uint6
     jzx__party_end(&party);
     return err;
 }
+
+/* ---- as an operation ---- */
+
+/* It always becomes a holder, since what its actor has may change before the message is handled. */
+struct acquire_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+    struct jzx__permit_want want;
+    struct semaphore *semaphore;
+    struct jzx__held *block; /* for the actor's record, if it has none then */
+};
+
+static jzx_err settle(struct jzx__to *to, jzx_err err, struct jzx__worker *me, size_t *len) {
+    const struct acquire_to *it = (void *)to;
+    (void)me;
+    (void)len;
+    return err == JZX_OK ? it->want.result : err;
+}
+
+static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
+    struct acquire_to *it = (void *)to;
+    struct jzx__helds *helds = jzx__helds_of(owner);
+    struct jzx__held *held = jzx__helds_find(helds, it->semaphore);
+    if (held == NULL) {
+        jzx__helds_adopt_block(helds, &held_ops, it->block, it->semaphore, it->want.count);
+        it->block = NULL;
+        return true;
+    }
+    held->count += it->want.count;
+    const struct jzx__permit_return twice = {.holders = 1};
+    bool is_back = jzx__permits_release(&it->semaphore->permits, twice, me);
+    JZX_ASSERT(is_back);
+    return true;
+}
+
+static void release_record(struct jzx__to *to, struct jzx__worker *me) {
+    const struct acquire_to *it = (void *)to;
+    if (it->block != NULL)
+        jzx__sched_free(&to->op->loop->sched, me, JZX__PART_CLASS, it->block);
+}
+
+static const struct jzx__to_kind acquire_kind = {
+    .settle = settle, .handle = handle, .release = release_record};
+
+jzx_err jzx_semaphore_acquire_to(jzx_context *ctx, jzx_semaphore *storage, uint32_t count,
+                                 uint32_t tag, jzx_op *op) {
+    struct semaphore *semaphore = semaphore_of(storage);
+    struct jzx__to_call call;
+    if (!is_count(semaphore, count))
+        return JZX_ERR_INVALID_ARG;
+    const struct jzx__to_spec spec = {.object = &semaphore->object,
+                                      .kind = &acquire_kind,
+                                      .record_size = sizeof(struct acquire_to),
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct acquire_to *it = (void *)call.to;
+    it->semaphore = semaphore;
+    it->block = jzx__held_make_block(semaphore->object.loop, call.own.me);
+    if (it->block == NULL ||
+        jzx__helds_ensure(semaphore->object.loop, call.own.me, call.own.turn->actor) == NULL)
+        return jzx__to_refuse(&call, JZX_ERR_NO_MEMORY);
+    it->want = (struct jzx__permit_want){.count = count, .holders = 1};
+    it->link = jzx__permits_link(&semaphore->permits, &it->want);
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
+}
+
+/* ---- without a wait ---- */
 
 static jzx_err try_acquire(struct jzx__caller *caller, struct semaphore *semaphore,
                            uint32_t count) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sync/signal.h"
 
+#include "sync/to.h"
+
 jzx_err jzx__signal_init(struct jzx__signal *signal, struct jzx_loop *loop,
                          enum jzx__object_type type, const struct jzx__source_ops *ops) {
     jzx_err err = jzx__object_init((void *)signal, loop, type);
@@ -55,4 +57,29 @@ jzx_err jzx__signal_await_thread(struct jzx__signal *signal, const char *call,
     err = await(&party, signal, deadline_ns);
     jzx__party_end(&party);
     return err;
+}
+
+struct signal_to {
+    struct jzx__to to; /* first */
+    struct jzx__wait_link link;
+};
+
+static const struct jzx__to_kind signal_kind = {.handle = NULL};
+
+jzx_err jzx__signal_await_to(const jzx_context *ctx, struct jzx__signal *signal, uint32_t tag,
+                             jzx_op *op) {
+    struct jzx__to_call call;
+    if (signal == NULL)
+        return JZX_ERR_INVALID_ARG;
+    const struct jzx__to_spec spec = {.object = &signal->object,
+                                      .kind = &signal_kind,
+                                      .record_size = sizeof(struct signal_to),
+                                      .tag = tag};
+    jzx_err err = jzx__to_begin(&call, &spec, ctx);
+    if (err != JZX_OK)
+        return err;
+    struct signal_to *it = (void *)call.to;
+    it->link.source = &signal->source;
+    jzx__to_start(&call, &it->link, 1, op);
+    return JZX_OK;
 }

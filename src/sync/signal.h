@@ -24,4 +24,7 @@ jzx_err jzx__signal_await_fiber(jzx_context *ctx, struct jzx__signal *signal, co
 jzx_err jzx__signal_await_thread(struct jzx__signal *signal, const char *call,
                                  uint64_t deadline_ns);
 
+jzx_err jzx__signal_await_to(const jzx_context *ctx, struct jzx__signal *signal, uint32_t tag,
+                             jzx_op *op);
+
 #endif

@@ -95,3 +95,9 @@ jzx_err jzx_wait_group_join_wait(jzx_wait_group *storage, uint64_t deadline_ns) 
     return jzx__signal_await_thread(group == NULL ? NULL : &group->signal,
                                     "jzx_wait_group_join_wait", deadline_ns);
 }
+
+jzx_err jzx_wait_group_join_to(jzx_context *ctx, jzx_wait_group *storage, uint32_t tag,
+                               jzx_op *op) {
+    struct group *group = group_of(storage);
+    return jzx__signal_await_to(ctx, group == NULL ? NULL : &group->signal, tag, op);
+}

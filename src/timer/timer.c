@@ -758,6 +758,7 @@ const struct jzx__part_ops jzx__part_timer = {.open = jzx__timers_open,
                                               .leave = forget_all,
                                               .release = jzx__timer_lists_release,
                                               .size_bytes = jzx__timer_lists_size_bytes,
+                                              .set_deadline = jzx__timers_set_deadline,
                                               .free_block = free_block};
 
 void jzx__timer_bury(struct jzx__worker *me, struct jzx__node *node,

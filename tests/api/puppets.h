@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #define TAG_OBEY 0x0BE4u
+#define TAG_RESULT 0x0BE5u
 
 struct puppet;
 typedef jzx_err (*puppet_fn)(jzx_context *ctx, struct puppet *puppet);
@@ -81,6 +82,41 @@ static inline void puppet_kill(struct puppet *puppet) {
     JZX_EXPECT_EQ(jzx_actor_stop(puppet->timing->loop, puppet->id, JZX_STOP_KILL), JZX_OK);
     timing_step(puppet->timing);
     puppet->done = puppet->begun;
+}
+
+/* ---- calls that end in _to ---- */
+
+/* In the same way as a behaviour would wait for its message, so that the call can stand where the
+ * form that suspends stands. begun: what the call has returned. data (may be NULL) gets size bytes
+ * if the result has them. */
+static inline jzx_err puppet_await(jzx_context *ctx, jzx_err begun, jzx_op op, void *data,
+                                   size_t size) {
+    const struct puppet *puppet = ctx->state;
+    jzx_message msg;
+    if (begun != JZX_OK)
+        return begun;
+    bool is_late = jzx_receive_tag(ctx, TAG_RESULT, puppet->deadline_ns, &msg) == JZX_ERR_TIMEOUT;
+    if (is_late) {
+        JZX_EXPECT_EQ(jzx_op_cancel(ctx->loop, op), JZX_OK);
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, TAG_RESULT, JZX_NEVER, &msg), JZX_OK);
+    }
+    const jzx_result *result = msg.data;
+    JZX_EXPECT_EQ(result->op, op);
+    JZX_EXPECT_EQ(jzx_op_cancel(ctx->loop, op), JZX_ERR_NO_SUCH_OP);
+    if (is_late)
+        return JZX_EXPECT_EQ(result->err, JZX_ERR_CANCELLED) ? JZX_ERR_TIMEOUT : result->err;
+    if (data != NULL && result->len != 0 && JZX_EXPECT_EQ(result->len, size))
+        memcpy(data, jzx_result_data(result), size);
+    return result->err;
+}
+
+/* Every third call: this one, and the next one. */
+static inline bool puppet_by_op(const struct puppet *puppet) {
+    return puppet->begun % 3 == 0;
+}
+
+static inline bool puppet_by_op_next(const struct puppet *puppet) {
+    return (puppet->begun + 1) % 3 == 0;
 }
 
 /* ---- random programs ---- */

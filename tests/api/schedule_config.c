@@ -2,6 +2,8 @@
 /* The configuration of a scheduler: what is refused, and by which name; capabilities; policies. */
 #include "scheduling.h"
 
+#include <stdio.h>
+
 static struct rig rig;
 
 /* ---- what is wrong ---- */
@@ -73,6 +75,28 @@ JZX_TEST(wrong_dispatchers_and_policies_are_refused, "B60") {
     WRONG("dispatchers", .dispatchers = NULL, .dispatcher_count = 1);
     WRONG("dispatchers", .dispatchers = twice, .dispatcher_size = 1, .dispatcher_count = 1);
     WRONG("policies", .policies = no_name, .policy_size = 0, .policy_count = 1);
+}
+
+JZX_TEST(more_dispatchers_or_policies_than_there_is_room_for_are_refused, "B60") {
+    static jzx_dispatcher dispatchers[256];
+    static jzx_schedule_policy policies[257];
+    static char names[257][8];
+    for (uint32_t i = 0; i < 257; i++) {
+        (void)snprintf(names[i], sizeof names[i], "n%u", (unsigned)i);
+        policies[i] = (jzx_schedule_policy){JZX_SCHEDULE_SUBSYSTEM, names[i], 0, 0, 0};
+        if (i < 256)
+            dispatchers[i] = (jzx_dispatcher){names[i], 0, 0};
+    }
+    WRONG("dispatchers", .dispatchers = dispatchers, .dispatcher_size = sizeof dispatchers[0],
+          .dispatcher_count = 256);
+    WRONG("policies", .policies = policies, .policy_size = sizeof policies[0], .policy_count = 257);
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.dispatchers = dispatchers,
+                                        .dispatcher_size = sizeof dispatchers[0],
+                                        .dispatcher_count = 255, .policies = policies,
+                                        .policy_size = sizeof policies[0], .policy_count = 256));
+    JZX_EXPECT_EQ(rig_try_once(&rig, TICK_NS, &JZX_SCHEDULE_OPTS(.dispatcher = "n254")), JZX_OK);
+    JZX_EXPECT_EQ(rig_try_once(&rig, TICK_NS, &JZX_SCHEDULE_OPTS(.subsystem = "n255")), JZX_OK);
+    rig_close(&rig);
 }
 
 JZX_TEST(the_check_stands_alone_and_the_init_gives_the_defaults) {

@@ -137,6 +137,23 @@ JZX_TEST(a_delay_that_cannot_be_registered_is_over_at_once, "B84", "B+rules") {
     rig_close(&rig);
 }
 
+/* Internal uses are High: overload neither refuses nor cancels them. */
+JZX_TEST(a_delay_is_let_in_and_goes_on_under_overload, "B84", "B51", "B87") {
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.gauge_engaged_ticks = 1));
+    jzx_future *before = delay(TICKS(5));
+    JZX_EXPECT_EQ(jzx_schedule_push_load(rig.loop, 900), JZX_OK);
+    rig_pass(&rig, 1);
+    JZX_EXPECT_EQ(rig_metrics(&rig).pressure, JZX_PRESSURE_ENGAGED);
+    JZX_EXPECT_EQ(rig_try_once(&rig, TICK_NS, NULL), JZX_ERR_BACKPRESSURED);
+    jzx_future *meanwhile = delay(TICKS(4));
+    JZX_EXPECT(!jzx_future_is_ready(before));
+    JZX_EXPECT(!jzx_future_is_ready(meanwhile));
+    rig_pass(&rig, 4);
+    expect_over(before);
+    expect_over(meanwhile);
+    rig_close(&rig);
+}
+
 JZX_TEST(a_delay_wants_a_loop_and_a_place_for_its_future, "B+tests") {
     jzx_future *future = NULL;
     rig_open(&rig, NULL);

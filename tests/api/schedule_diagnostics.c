@@ -89,6 +89,23 @@ JZX_TEST(a_slow_subscriber_keeps_the_newest_and_hears_of_its_overflow, "B102", "
     rig_close(&rig);
 }
 
+/* A shutdown tells of every job that it cancels, and observers hear of it afterwards. */
+JZX_TEST(an_observer_hears_how_many_events_were_too_many_at_once, "B102") {
+    struct jzx_schedule_event event;
+    rig_open(&rig, NULL);
+    for (uint32_t i = 0; i < 700; i++) {
+        rig_once(&rig, 1, TICKS(9 + i % 7));
+        rig_step(&rig);
+    }
+    JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_DIAGNOSTICS_DROPPED, NULL), 0);
+    JZX_EXPECT_EQ(jzx_schedule_shutdown(rig.loop, NULL), JZX_OK);
+    rig_step(&rig);
+    JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_DIAGNOSTICS_DROPPED, &event), 1);
+    JZX_EXPECT_EQ(event.capacity, 512);
+    JZX_EXPECT(event.value >= 700 - 512);
+    rig_close(&rig);
+}
+
 JZX_TEST(subscribers_have_a_limit_and_wrong_ones_are_refused, "B+tests") {
     uint32_t subscriber = 99;
     struct jzx_schedule_event event;
@@ -247,6 +264,34 @@ JZX_TEST(a_dump_shows_the_wheel_and_the_periodic_jobs, "B104", "R5.AC5", "B70", 
             print_message("no %s in\n%s", expected[i], dumped);
     }
     JZX_EXPECT_EQ(jzx_schedule_dump(rig.loop, NULL, NULL), JZX_ERR_INVALID_ARG);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_dump_shows_how_many_events_were_lost, "B102") {
+    dumped[0] = '\0';
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.diagnostics_queue_capacity = 4));
+    (void)subscribe(JZX_SCHEDULE_KIND(SCHEDULE));
+    for (uint32_t i = 0; i < 6; i++)
+        rig_once(&rig, 1, TICKS(9));
+    JZX_EXPECT_EQ(rig_metrics(&rig).diagnostics_dropped_total, 2);
+    JZX_EXPECT_EQ(jzx_schedule_dump(rig.loop, keep_line, rig.loop), JZX_OK);
+    JZX_EXPECT(strstr(dumped, "diagnostics_lost  2\n") != NULL);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_dump_shows_backlog_last_fire_and_deadline_of_a_periodic_job, "B104", "B70") {
+    dumped[0] = '\0';
+    rig_open(&rig, NULL);
+    rig_rate(&rig, 1, TICKS(2), TICKS(2));
+    rig.notes.takes_ns = TICKS(7); /* runs at 4, 6 and 8 go by */
+    rig.notes.slow = 1;
+    rig_pass(&rig, 3);
+    JZX_EXPECT_EQ(rig.notes.count, 2);
+    JZX_EXPECT_EQ(jzx_schedule_dump(rig.loop, keep_line, rig.loop), JZX_OK);
+    static const char line[] =
+        "           1  fixed-rate          3          10          12  waiting\n";
+    if (!JZX_EXPECT(strstr(dumped, line) != NULL))
+        print_message("no %s in\n%s", line, dumped);
     rig_close(&rig);
 }
 

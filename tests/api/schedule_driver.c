@@ -143,8 +143,8 @@ static void announce(uint32_t ticks, bool is_clock_moved) {
     rig_leap(&rig, TICK_NS);
 }
 
-JZX_TEST(a_driver_of_the_program_announces_the_ticks_and_is_stopped, "B2", "B21", "B26", "R2.AC3",
-         "B+driver") {
+JZX_TEST(a_driver_of_the_program_announces_the_ticks_and_is_stopped, "B2", "B21", "B26", "B27",
+         "R2.AC3", "B+driver") {
     jzx_shutdown_summary summary = {.size = sizeof summary};
     open_own(OWN(.clock = &own_clock));
     JZX_EXPECT_EQ(own.resolution_ns, 10000000);
@@ -166,6 +166,15 @@ JZX_TEST(a_driver_of_the_program_announces_the_ticks_and_is_stopped, "B2", "B21"
     JZX_EXPECT_EQ(rig_metrics(&rig).driver_status, JZX_DRIVER_STATUS_SUSPENDED);
     rig_step(&rig);
     rig_expect_state(&rig, late, JZX_JOB_CANCELLED);
+    rig_close(&rig);
+    JZX_EXPECT_EQ(own.stops, 1);
+}
+
+JZX_TEST(the_end_of_a_loop_stops_its_driver_once, "B26") {
+    open_own(OWN(.clock = &own_clock));
+    rig_once(&rig, 1, TICKS(3));
+    announce(1, true);
+    JZX_EXPECT_EQ(own.stops, 0);
     rig_close(&rig);
     JZX_EXPECT_EQ(own.stops, 1);
 }

@@ -75,6 +75,20 @@ JZX_TEST(a_function_that_fails_ends_its_job_and_is_told_with_error_and_batch, "B
     rig_close(&rig);
 }
 
+/* The actor that runs the functions is made with the first of them. */
+JZX_TEST(without_room_for_its_actor_a_function_is_refused_and_a_message_is_not, "B61", "B+tests") {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .max_actors = 1));
+    jzx_actor_id to =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = write_down, .state = &rig.notes));
+    jzx_job_id job = 99;
+    JZX_EXPECT_EQ(jzx_schedule_once_fn(loop, TICK_NS, NULL, &job, call_down, &rig.notes),
+                  JZX_ERR_MAX_ACTORS);
+    JZX_EXPECT_EQ(job, 99);
+    JZX_EXPECT_EQ(jzx_schedule_once(loop, TICK_NS, to, JZX_NOBODY, NULL, 0, 1, &job), JZX_OK);
+    JZX_EXPECT(jzx_job_cancel(loop, job));
+    fixture_destroy(loop);
+}
+
 /* ---- priority ---- */
 
 static uint32_t order[4];
@@ -121,7 +135,7 @@ static jzx_err look_at_priority(void *ctx, const jzx_batch *batch) {
     return JZX_OK;
 }
 
-JZX_TEST(a_dispatcher_says_how_urgent_its_functions_are, "X23", "B57") {
+JZX_TEST(a_dispatcher_says_how_urgent_its_functions_are, "X23", "B57", "E49", "X26") {
     static const struct {
         const char *name;
         jzx_priority priority;

@@ -18,8 +18,9 @@ JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends, "B44", "B61", "X20", "R4.
     jzx_job_id first = rig_once(&rig, 1, TICKS(5));
     for (uint32_t i = 1; i < 15; i++)
         rig_once(&rig, 1, TICKS(5));
+    jzx_job_id periodic = JZX_NO_JOB;
     for (uint32_t i = 15; i < 20; i++)
-        rig_rate(&rig, 2, TICKS(9), TICKS(9));
+        periodic = rig_rate(&rig, 2, TICKS(9), TICKS(9));
     for (uint32_t i = 0; i < 3; i++)
         JZX_EXPECT_EQ(jzx_schedule_once(rig.loop, TICK_NS, rig.to, JZX_NOBODY, NULL, 0, 1, &job),
                       JZX_ERR_QUOTA_EXCEEDED);
@@ -34,6 +35,10 @@ JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends, "B44", "B61", "X20", "R4.
     JZX_EXPECT_EQ(metrics.periodic_total, 5);
     JZX_EXPECT_EQ(metrics.quota_limit, 20);
     JZX_EXPECT(jzx_job_cancel(rig.loop, first));
+    JZX_EXPECT(jzx_job_cancel(rig.loop, periodic));
+    metrics = rig_metrics(&rig);
+    JZX_EXPECT_EQ(metrics.active_total, 18);
+    JZX_EXPECT_EQ(metrics.periodic_total, 4);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICK_NS, NULL), JZX_OK);
     rig_close(&rig);
 }
@@ -123,7 +128,7 @@ static const jzx_schedule_policy inner[] = {{JZX_SCHEDULE_SUBSYSTEM, "inner", 0,
 #define WITH_INNER .policies = inner, .policy_size = sizeof inner[0], .policy_count = 1
 
 JZX_TEST(a_critical_load_engages_refuses_and_cancels_what_can_be_spared, "B85", "B87", "B89", "B91",
-         "B45", "B+tests", "B+rules") {
+         "B45", "B51", "B+tests", "B+rules") {
     struct jzx_schedule_event told;
     load = 100;
     samples = 0;

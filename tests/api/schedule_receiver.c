@@ -155,6 +155,27 @@ JZX_TEST(a_job_whose_message_was_stashed_goes_on_when_that_was_handled, "B69") {
     rig_close(&rig);
 }
 
+JZX_TEST(a_periodic_message_that_was_cancelled_in_the_stash_is_not_handled, "B73", "B81") {
+    rig_open(&rig, NULL);
+    jzx_actor_id to =
+        fixture_spawn(rig.loop, &JZX_SPAWN_OPTS(.behavior = stash_first, .state = &rig.notes));
+    jzx_job_id job;
+    JZX_EXPECT_EQ(
+        jzx_schedule_at_fixed_rate(rig.loop, TICK_NS, TICK_NS, to, JZX_NOBODY, NULL, 0, 1, &job),
+        JZX_OK);
+    rig_pass(&rig, 1);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    JZX_EXPECT(jzx_job_cancel(rig.loop, job));
+    fixture_send(rig.loop, to, 9);
+    rig_pass(&rig, 3);
+    JZX_EXPECT_EQ(rig.notes.count, 1);
+    JZX_EXPECT_EQ(rig.notes.list[0].tag, 9);
+    rig_expect_state(&rig, job, JZX_JOB_CANCELLED);
+    JZX_EXPECT_EQ(rig_metrics(&rig).active_total, 0);
+    JZX_EXPECT_EQ(rig_metrics(&rig).dropped_total, 1);
+    rig_close(&rig);
+}
+
 /* ---- fibers ---- */
 
 static void receive_twice(jzx_context *ctx) {

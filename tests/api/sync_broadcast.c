@@ -202,6 +202,15 @@ static void step_publish(void) {
     }
 }
 
+/* Every third time as an operation. */
+static jzx_err read_either(jzx_context *ctx, struct puppet *puppet) {
+    jzx_op op = JZX_NO_OP;
+    if (!puppet_by_op(puppet))
+        return read_next(ctx, puppet);
+    jzx_err begun = number_broadcast_read_to(ctx, puppet->object, TAG_RESULT, &op);
+    return puppet_await(ctx, begun, op, &puppet->value, sizeof puppet->value);
+}
+
 static void step_read(int index) {
     uint64_t now_ns = jzx_clock_now(s.timing.clock);
     uint64_t deadline_ns =
@@ -211,7 +220,7 @@ static void step_read(int index) {
         m.deadlines[index] = deadline_ns;
         m.expected[index] = JZX_ERR_TIMEOUT;
     }
-    puppet_do(&s.puppets[index], read_next, &s.readers[index], deadline_ns);
+    puppet_do(&s.puppets[index], read_either, &s.readers[index], deadline_ns);
 }
 
 static void step_time(void) {

@@ -55,7 +55,36 @@ static jzx_err select_with_gate(jzx_context *ctx, jzx_case it, uint64_t deadline
     return err;
 }
 
+/* The same as an operation. */
+static jzx_err select_by_op(jzx_context *ctx, jzx_case it) {
+    const jzx_case cases[] = {jzx_gate_case(&m.gate), it};
+    size_t index = 1;
+    jzx_op op = JZX_NO_OP;
+    jzx_err begun = jzx_select_to(ctx, JZX_CASES(cases), TAG_RESULT, &op);
+    jzx_err err = puppet_await(ctx, begun, op, &index, sizeof index);
+    JZX_EXPECT_EQ(index, 1);
+    return err;
+}
+
+static jzx_err send_by_op(jzx_context *ctx, struct puppet *puppet) {
+    jzx_op op = JZX_NO_OP;
+    if (puppet->number % 2 == 0 && m.bound != JZX_UNBOUNDED)
+        return select_by_op(ctx, number_channel_case_send(&m.channel, &puppet->number));
+    jzx_err begun = number_channel_send_to(ctx, &m.channel, puppet->number, TAG_RESULT, &op);
+    return puppet_await(ctx, begun, op, NULL, 0);
+}
+
+static jzx_err receive_by_op(jzx_context *ctx, struct puppet *puppet) {
+    jzx_op op = JZX_NO_OP;
+    if (puppet->begun % 2 == 0)
+        return select_by_op(ctx, number_channel_case_receive(&m.channel, &puppet->value));
+    jzx_err begun = number_channel_receive_to(ctx, &m.channel, TAG_RESULT, &op);
+    return puppet_await(ctx, begun, op, &puppet->value, sizeof puppet->value);
+}
+
 static jzx_err send(jzx_context *ctx, struct puppet *puppet) {
+    if (puppet_by_op(puppet))
+        return send_by_op(ctx, puppet);
     if (puppet->number % 2 == 0 && m.bound != JZX_UNBOUNDED)
         return select_with_gate(ctx, number_channel_case_send(&m.channel, &puppet->number),
                                 puppet->deadline_ns);
@@ -68,6 +97,8 @@ static jzx_err try_send(jzx_context *ctx, struct puppet *puppet) {
 }
 
 static jzx_err receive(jzx_context *ctx, struct puppet *puppet) {
+    if (puppet_by_op(puppet))
+        return receive_by_op(ctx, puppet);
     if (puppet->begun % 2 == 0)
         return select_with_gate(ctx, number_channel_case_receive(&m.channel, &puppet->value),
                                 puppet->deadline_ns);

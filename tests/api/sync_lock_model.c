@@ -15,6 +15,7 @@ struct party {
     uint32_t wants; /* permits, while it waits */
     uint64_t deadline_ns;
     uint32_t has;
+    bool by_op;
     jzx_err expected; /* of the last call that is done */
 };
 
@@ -46,8 +47,24 @@ static uint64_t below(uint64_t bound) {
 
 /* ---- what a fiber does ---- */
 
+static jzx_err take_by_op(jzx_context *ctx, uint32_t wants) {
+    jzx_err err;
+    jzx_op op = JZX_NO_OP;
+    if (m.type == MUTEX)
+        err = jzx_mutex_lock_to(ctx, &m.mutex, TAG_RESULT, &op);
+    else if (m.type == SEMAPHORE)
+        err = jzx_semaphore_acquire_to(ctx, &m.semaphore, wants, TAG_RESULT, &op);
+    else if (wants == ALL)
+        err = jzx_rwlock_lock_write_to(ctx, &m.rwlock, TAG_RESULT, &op);
+    else
+        err = jzx_rwlock_lock_read_to(ctx, &m.rwlock, TAG_RESULT, &op);
+    return puppet_await(ctx, err, op, NULL, 0);
+}
+
 static jzx_err take(jzx_context *ctx, struct puppet *puppet) {
     uint32_t wants = (uint32_t)puppet->number;
+    if (puppet_by_op(puppet))
+        return take_by_op(ctx, wants);
     uint64_t deadline_ns = puppet->deadline_ns;
     switch (m.type) {
     case MUTEX: return jzx_mutex_lock(ctx, &m.mutex, deadline_ns);
@@ -133,13 +150,35 @@ static bool is_refused(const struct party *party) {
     return m.type != SEMAPHORE && party->has != 0;
 }
 
+/* True if another time is needed: an operation whose actor gives up is cancelled when that runs,
+ * and may get what another leaves behind that gives up at the same moment. */
+static bool is_taken_by_op(const struct party *self, uint64_t deadline_ns) {
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        const struct party *party = &m.parties[i];
+        if (party->waits && party->deadline_ns == deadline_ns &&
+            (party->by_op || puppet_by_op_next(&self->puppet)))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t random_deadline(const struct party *party) {
+    uint64_t deadline_ns = jzx_clock_now(m.timing.clock) + JZX_MS(below(6));
+    if (below(2))
+        return JZX_NEVER;
+    while (is_taken_by_op(party, deadline_ns))
+        deadline_ns += JZX_MS(1);
+    return deadline_ns;
+}
+
 static void step_take(uint32_t index) {
     struct party *party = &m.parties[index];
     uint32_t wants = random_wants();
     bool only_tries = below(4) == 0;
     uint64_t now_ns = jzx_clock_now(m.timing.clock);
-    uint64_t deadline_ns = below(2) ? JZX_NEVER : now_ns + JZX_MS(below(6));
+    uint64_t deadline_ns = random_deadline(party);
     party->puppet.number = wants;
+    party->by_op = puppet_by_op_next(&party->puppet);
     if (is_refused(party)) {
         party->expected = JZX_ERR_BUSY;
     } else if (m.queued == 0 && wants <= m.available) {
@@ -176,8 +215,8 @@ static void step_give(uint32_t index) {
 }
 
 /* All whose time is over leave, and then others get what they were in the way of. */
-static void step_time(void) {
-    uint64_t now_ns = jzx_clock_now(m.timing.clock) + JZX_MS(1 + below(3));
+static void step_ms(void) {
+    uint64_t now_ns = jzx_clock_now(m.timing.clock) + JZX_MS(1);
     for (uint32_t i = 0; i < PARTIES; i++) {
         struct party *party = &m.parties[i];
         if (party->waits && party->deadline_ns <= now_ns) {
@@ -187,6 +226,11 @@ static void step_time(void) {
     }
     model_serve();
     timing_advance_to(&m.timing, now_ns);
+}
+
+static void step_time(void) {
+    for (uint64_t count = 1 + below(3); count != 0; count--)
+        step_ms();
 }
 
 /* Another fiber takes its place. */

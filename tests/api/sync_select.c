@@ -191,6 +191,48 @@ static jzx_behavior_result be_refused(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_STOP;
 }
 
+static jzx_err select_future(jzx_context *ctx, struct puppet *puppet) {
+    const jzx_case cases[] = {number_channel_case_receive(&s.first, &puppet->value),
+                              jzx_future_case(puppet->object, &puppet->value)};
+    return jzx_select(ctx, JZX_CASES(cases), puppet->deadline_ns, index_of(puppet));
+}
+
+static jzx_err select_future_alone(jzx_context *ctx, struct puppet *puppet) {
+    const jzx_case cases[] = {jzx_future_case(puppet->object, NULL)};
+    return jzx_select(ctx, JZX_CASES(cases), puppet->deadline_ns, index_of(puppet));
+}
+
+JZX_TEST(a_select_waits_for_futures_too, "E57") {
+    set_up();
+    jzx_promise *promise, *broken;
+    jzx_future *future, *rejected;
+    jzx_loop *loop = s.timing.loop;
+    assert_int_equal(jzx_promise_create(loop, sizeof(uint64_t), &promise, &future), JZX_OK);
+    assert_int_equal(jzx_promise_create(loop, 0, &broken, &rejected), JZX_OK);
+    assert_false(puppet_do(&s.puppets[0], select_future, future, JZX_NEVER));
+    assert_false(puppet_do(&s.puppets[1], select_future, future, JZX_MS(1)));
+    assert_false(puppet_do(&s.puppets[2], select_future_alone, rejected, JZX_NEVER));
+    timing_advance(&s.timing, JZX_MS(1));
+    done(&s.puppets[1], JZX_ERR_TIMEOUT, 99, 0);
+    assert_false(puppet_do(&s.puppets[1], select_future, future, JZX_NEVER));
+    assert_int_equal(number_channel_try_send(&s.first, 3), JZX_OK);
+    timing_step(&s.timing);
+    done(&s.puppets[0], JZX_OK, 0, 3);
+    puppet_kill(&s.puppets[1]);
+    assert_int_equal(jzx_promise_resolve(promise, &(uint64_t){4}), JZX_OK);
+    assert_int_equal(jzx_promise_reject(broken, JZX_ERR_NO_SUCH_ACTOR, "gone"), JZX_OK);
+    timing_step(&s.timing);
+    done(&s.puppets[2], JZX_ERR_NO_SUCH_ACTOR, 0, 0);
+    assert_true(puppet_do(&s.puppets[0], select_future, future, JZX_NEVER));
+    done(&s.puppets[0], JZX_OK, 1, 4);
+    const jzx_case for_threads[] = {jzx_future_case(future, NULL)};
+    size_t index = 9;
+    assert_int_equal(jzx_select_wait(JZX_CASES(for_threads), 0, &index), JZX_ERR_INVALID_ARG);
+    jzx_future_release(future);
+    jzx_future_release(rejected);
+    tear_down();
+}
+
 JZX_TEST(cases_that_are_none_are_refused, "E57") {
     static number_channel unbounded, elsewhere;
     jzx_loop *other = fixture_loop();

@@ -251,8 +251,24 @@ static void give_up(int index, jzx_err result) {
     m.expected[index] = result;
 }
 
-static void step_wait(int index) {
+/* Every third time as an operation. */
+static jzx_err await_signal(jzx_context *ctx, struct puppet *puppet) {
     static puppet_fn const fns[] = {pass, join, arrive};
+    bool is_last;
+    jzx_op op = JZX_NO_OP;
+    jzx_err err;
+    if (!puppet_by_op(puppet))
+        return fns[m.type](ctx, puppet);
+    if (m.type == GATE)
+        err = jzx_gate_pass_to(ctx, &s.gate, TAG_RESULT, &op);
+    else if (m.type == GROUP)
+        err = jzx_wait_group_join_to(ctx, &s.group, TAG_RESULT, &op);
+    else
+        err = jzx_barrier_arrive_to(ctx, &s.barrier, TAG_RESULT, &op);
+    return puppet_await(ctx, err, op, &is_last, sizeof is_last);
+}
+
+static void step_wait(int index) {
     void *const objects[] = {&s.gate, &s.group, &s.barrier};
     uint64_t now_ns = jzx_clock_now(s.timing.clock);
     uint64_t deadline_ns = below(2) ? JZX_NEVER : now_ns + JZX_MS(below(5));
@@ -262,7 +278,7 @@ static void step_wait(int index) {
     settle();
     if (m.waits[index] && deadline_ns <= now_ns)
         give_up(index, JZX_ERR_TIMEOUT);
-    puppet_do(&s.puppets[index], fns[m.type], objects[m.type], deadline_ns);
+    puppet_do(&s.puppets[index], await_signal, objects[m.type], deadline_ns);
 }
 
 static void step_change(void) {

@@ -2,6 +2,7 @@
 /* Watched descriptors and the loop around them: run, a host that polls, fibers, memory. */
 #include "watching_fd.h"
 
+#include <jzx/async.h>
 #include <jzx/fiber.h>
 
 #include <pthread.h>
@@ -376,5 +377,49 @@ JZX_TEST(an_eventfd_is_a_descriptor_as_any, "C+io") {
     }
     JZX_EXPECT_EQ(jzx_unwatch_fd(scene.loop, fd), JZX_OK);
     close(fd);
+    close_scene(&scene);
+}
+
+/* ---- async functions ---- */
+
+struct watcher {
+    int fd;
+    jzx_future *until;
+    jzx_await_op op;
+};
+
+JZX_ASYNC(watcher, struct watcher, int) {
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_watch_fd(ctx->loop, self->fd, ctx->self, JZX_IO_READ, 3),
+                  JZX_ERR_UNSUPPORTED);
+    JZX_AWAIT(jzx_op_await(&self->op, self->until, JZX_NEVER), NULL);
+    JZX_RETURN(0);
+}
+JZX_END
+
+JZX_TEST(an_async_function_gets_no_events_and_is_refused, "X29") {
+    struct scene scene;
+    jzx_promise *promise = NULL;
+    jzx_future *until = NULL;
+    jzx_future *future = NULL;
+    open_scene(&scene);
+    JZX_EXPECT_EQ(jzx_promise_create(scene.loop, 0, &promise, &until), JZX_OK);
+    JZX_EXPECT_EQ(
+        watcher_spawn(scene.loop, (struct watcher){.fd = scene.fds[0], .until = until}, &future),
+        JZX_OK);
+    put_bytes(scene.fds[1], 1);
+    step(&scene);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    JZX_EXPECT_EQ(jzx_unwatch_fd(scene.loop, scene.fds[0]), JZX_ERR_IO_NOT_WATCHED);
+    /* By a thread that does not drive the loop: it is found out at the owner. */
+    JZX_EXPECT_EQ(jzx_watch_fd(scene.loop, scene.fds[0], jzx_async_actor(future), JZX_IO_READ, 3),
+                  JZX_OK);
+    step(&scene);
+    JZX_EXPECT_EQ(jzx_unwatch_fd(scene.loop, scene.fds[0]), JZX_ERR_IO_NOT_WATCHED);
+    JZX_EXPECT_EQ(jzx_promise_resolve(promise, NULL), JZX_OK);
+    step(&scene);
+    JZX_EXPECT_EQ(jzx_future_try(future, NULL), JZX_OK);
+    jzx_future_release(future);
+    jzx_future_release(until);
     close_scene(&scene);
 }

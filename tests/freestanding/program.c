@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A scheduler on static memory, driven by ticks as an interrupt would announce them: jobs of all
- * modes, a slow receiver, a cancel, a pause of the driver, a full quota, a dump, a shutdown. */
+ * modes, a slow receiver, a cancel, a pause of the driver, backpressure, a full quota, a dump, a
+ * shutdown. */
 #include "schedule/core/admit.h"
 #include "schedule/core/dump.h"
 #include "schedule/core/life.h"
@@ -134,6 +135,78 @@ static int check_modes(void) {
     return 0;
 }
 
+/* Windows of 10, 50 and 100 ms are so many ticks of 10 ms, rounded up. */
+static int check_windows(void) {
+    static const uint32_t windows_ms[] = {10, 50, 100, 15};
+    static const uint32_t ticks[] = {1, 5, 10, 2};
+    for (unsigned i = 0; i < 4; i++) {
+        struct jzx__schedule_config config = {.catch_up_window_ms = windows_ms[i]};
+        CHECK(30, jzx__schedule_resolve(&config, &config).error == JZX__CONFIG_OK);
+        CHECK(31, config.catch_up_window_ticks == ticks[i]);
+    }
+    struct jzx__schedule_config embedded = {.platform = JZX__PLATFORM_EMBEDDED,
+                                            .catch_up_window_ms = 100};
+    CHECK(32, jzx__schedule_resolve(&embedded, &embedded).error ==
+                  JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE);
+    return 0;
+}
+
+static struct jzx__schedule_result add_high(void) {
+    struct jzx__schedule_request request = {.mode = JZX__JOB_ONE_SHOT,
+                                            .delay_ns = 2000 * MS,
+                                            .affinity = {JZX__AFFINITY_SUBSYSTEM, 1},
+                                            .payload = memory};
+    return jzx__schedule_add(&s, &request);
+}
+
+/* The driver pauses: above 0.8 of its window of 8 ticks it catches up, above all of it there is
+ * backpressure until that is done. */
+static int check_driver_backlog(void) {
+    for (unsigned i = 0; i < 7; i++)
+        on_timer_interrupt();
+    struct jzx__schedule_pass pass = jzx__schedule_run(&s);
+    CHECK(33, pass.event.mode == JZX__TICKS_CATCH_UP && !pass.has_more);
+    CHECK(34, s.pressure.state == JZX__BP_NORMAL);
+    uint64_t overflows = jzx__schedule_metrics_of(&s).tick_overflow_events;
+    for (unsigned i = 0; i < 12; i++)
+        on_timer_interrupt();
+    CHECK(35, jzx__schedule_run(&s).has_more && s.pressure.state == JZX__BP_ENGAGED);
+    struct jzx__schedule_metrics metrics = jzx__schedule_metrics_of(&s);
+    CHECK(36, metrics.tick_overflow_events == overflows + 1);
+    CHECK(37, metrics.tick_backlog_peak == 1000); /* of the pause before */
+    let_pass(2);
+    CHECK(38, s.pressure.state == JZX__BP_NORMAL);
+    return 0;
+}
+
+static uint32_t load;
+
+static uint32_t read_load(void *ctx) {
+    (void)ctx;
+    return load;
+}
+
+/* Under load only High is let in, up to the adaptive quota, then nothing for 5 ticks. */
+static int check_backpressure(void) {
+    const struct jzx__probe probe = {"load", JZX__PROBE_RUNTIME, read_load, NULL};
+    CHECK(39, jzx__gauge_register(&s.gauge, probe));
+    load = 900;
+    let_pass(2);
+    CHECK(40, s.pressure.state == JZX__BP_ENGAGED);
+    unsigned count = 0;
+    while (add_high().status == JZX__SCHEDULE_OK)
+        count++;
+    CHECK(41, count == QUOTA / 2);
+    load = 0;
+    let_pass(4);
+    CHECK(42, add_high().status == JZX__SCHEDULE_BACKPRESSURED);
+    let_pass(1);
+    CHECK(43, add_high().status == JZX__SCHEDULE_OK);
+    let_pass(2000);
+    CHECK(44, jzx__schedule_check(&s) == NULL);
+    return 0;
+}
+
 static int check_pause_and_quota(void) {
     delivered = 0;
     jzx__job_id rate = add(JZX__JOB_FIXED_RATE, MS, MS);
@@ -144,6 +217,12 @@ static int check_pause_and_quota(void) {
     let_pass(10);
     CHECK(25, delivered == 1010);
     CHECK(22, jzx__schedule_cancel(&s, rate));
+    let_pass(10);
+    int failed = check_driver_backlog();
+    if (failed == 0)
+        failed = check_backpressure();
+    if (failed != 0)
+        return failed;
     unsigned count = 0;
     while (add(JZX__JOB_ONE_SHOT, 100 * MS, 0) != JZX__NO_JOB)
         count++;
@@ -153,17 +232,28 @@ static int check_pause_and_quota(void) {
     return 0;
 }
 
+static int32_t close_task(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
 int run_program(void) {
+    uint64_t task = 0;
     CHECK(50, start());
     int failed = check_modes();
+    if (failed == 0)
+        failed = check_windows();
     if (failed == 0)
         failed = check_pause_and_quota();
     if (failed != 0)
         return failed;
+    CHECK(53, jzx__schedule_register_on_close(&s, close_task, NULL, JZX__CLOSE_USER, &task) ==
+                  JZX__SCHEDULE_OK);
     on_timer_interrupt();
     struct jzx__shutdown_summary summary = jzx__schedule_shutdown(&s);
     CHECK(51, summary.flushed_ticks == 1 && summary.jobs_cancelled == QUOTA);
-    CHECK(52, released == 5 + QUOTA);
+    CHECK(52, released == 5 + QUOTA + QUOTA / 2 + 1);
+    CHECK(54, jzx__schedule_metrics_of(&s).task_run_on_close_total == 1);
     jzx__schedule_deinit(&s);
     return 0;
 }

@@ -15,8 +15,8 @@
  * forked children count; those of the fixture do not, as they hold for a loop in which nothing
  * happens. A test that cannot run here calls skip(), and shows no requirement.
  */
-#ifndef JZX_TEST_H
-#define JZX_TEST_H
+#ifndef JZX_TEST_HARNESS_H
+#define JZX_TEST_HARNESS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -30,6 +30,8 @@ static struct {
     bool completes; /* deliveries are completed at once */
     uint32_t pulled;
     uint32_t announced;
+    _Atomic uint32_t poked; /* of the adapter: Q5 of schedule/scheduler.h */
+    bool sees_closed;
 } s;
 
 /* ---- the adapter ---- */
@@ -159,6 +161,22 @@ static void submit_and_cancel(void) {
     cancel_first();
 }
 
+/* The end of a loop, and a thread that leaves a job meanwhile: jzx__scheduler_end, and
+ * jzx__owner_hand_over but for the lock. */
+static void shut_down_and_end_looks(void) {
+    (void)jzx__schedule_shutdown(&s.schedule);
+    /* pairs with leave_a_job */
+    (void)jzx__atomic_exchange_acq_rel(&s.poked, 1u);
+    jzx__schedule_take_in(&s.schedule);
+}
+
+static void leave_a_job(void) {
+    (void)submit(1, JZX__JOB_ONE_SHOT);
+    /* pairs with shut_down_and_end_looks */
+    (void)jzx__atomic_exchange_acq_rel(&s.poked, 1u);
+    s.sees_closed = jzx__schedule_is_closed(&s.schedule);
+}
+
 static void announce_twice(void) {
     s.announced += jzx__tick_source_notify(&s.schedule.source, 1);
     s.announced += jzx__tick_source_notify(&s.schedule.source, 1);
@@ -265,6 +283,15 @@ static void check_let_in(void) {
     finish();
 }
 
+/* Refused, taken in by the shutdown, or left to the thread, which then knows that. */
+static void check_left(void) {
+    const struct load *load = &s.loads[1];
+    bool is_left = load->let_in && load->released == 0;
+    MODEL_ASSERT(!is_left || s.sees_closed);
+    model_outcome(!load->let_in ? 0 : is_left ? 2 : 1);
+    finish();
+}
+
 static void check_ticks(void) {
     s.pulled += jzx__tick_source_flush(&s.schedule.source);
     MODEL_ASSERT(s.announced == 2 && s.pulled == 2);
@@ -329,6 +356,14 @@ const struct model_scenario model_job[] = {
      .check = check_let_in,
      .outcomes = O(3),
      .bounds = {.preemptions = 2, .stale = 2},
+     JOB},
+    {.name = "job_left_in_a_shutdown",
+     .about = "a thread schedules while the scheduler shuts down and its loop ends",
+     .setup = set_up_two,
+     .threads = {shut_down_and_end_looks, leave_a_job},
+     .check = check_left,
+     .outcomes = O(0) | O(1) | O(2),
+     .bounds = {.preemptions = 3, .stale = 3},
      JOB},
     {.name = "job_table_record",
      .about = "a record is put back and taken by one of two threads",

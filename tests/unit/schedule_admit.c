@@ -76,7 +76,7 @@ JZX_TEST(the_policy_of_a_job_comes_from_its_affinity) {
 
 /* ---- quotas ---- */
 
-JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends) {
+JZX_TEST(at_the_quota_jobs_are_refused_until_one_ends, "B44") {
     struct rig *rig = rig_make_small((config){.capacity = {.system_quota = 10}});
     jzx__job_id jobs[10];
     for (unsigned i = 0; i < 10; i++) /* timers and periodic jobs count together */
@@ -177,6 +177,24 @@ static jzx__job_id periodic(struct rig *rig, enum jzx__job_priority priority, in
         priority == JZX__PRIORITY_HIGH ? JZX__AFFINITY_SUBSYSTEM : JZX__AFFINITY_NONE;
     request.policy.priority = priority;
     return rig_add(rig, request);
+}
+
+/* A slot holds one: when its tick comes the far job finds it taken, and moves on to the next. */
+JZX_TEST(what_leaves_the_overflow_is_due_in_the_same_tick, "B49") {
+    struct rig *rig = rig_make_small((config){.slot_capacity = 1, .shape = {{4, 4, 4}}});
+    jzx__job_id far = rig_once(rig, 100);
+    JZX_EXPECT_EQ(jzx__schedule_shape_of(&rig->s).overflow_size, 1);
+    rig_advance(rig, 90);
+    jzx__job_id near = rig_once(rig, 10);
+    rig_advance(rig, 10);
+    JZX_EXPECT_EQ(rig->count, 1);
+    JZX_EXPECT_EQ(rig->deliveries[0].job, near);
+    JZX_EXPECT_EQ(jzx__schedule_shape_of(&rig->s).overflow_size, 1);
+    rig_advance(rig, 1);
+    JZX_EXPECT_EQ(rig->count, 2);
+    JZX_EXPECT_EQ(rig->deliveries[1].job, far);
+    JZX_EXPECT_EQ(rig->deliveries[1].tick, 101);
+    rig_destroy(rig);
 }
 
 JZX_TEST(a_saturated_slot_drops_the_lowest_priority_first_and_of_it_the_newest, "B50") {
@@ -282,7 +300,7 @@ JZX_TEST(under_backpressure_only_high_priority_is_let_in_up_to_the_adaptive_quot
     rig_destroy(rig);
 }
 
-JZX_TEST(a_load_cancels_low_priority_and_fixed_delay_jobs_and_spares_the_rest) {
+JZX_TEST(a_load_cancels_low_priority_and_fixed_delay_jobs_and_spares_the_rest, "B87") {
     struct rig *rig = make_loaded((config){0});
     jzx__job_id low = rig_add(rig, with(JZX__AFFINITY_NONE, JZX__PRIORITY_LOW, 50));
     jzx__job_id normal = rig_add(rig, with(JZX__AFFINITY_NONE, JZX__PRIORITY_NORMAL, 50));

@@ -56,7 +56,7 @@ JZX_TEST(custom_capacities_reach_the_largest_profile_and_no_further) {
     refuses(custom(1, 1, 1025), JZX__CONFIG_CAPACITY_TOO_LARGE, "capacity.task_run");
 }
 
-JZX_TEST(zero_means_the_documented_default) {
+JZX_TEST(zero_means_the_documented_default, "B46", "B47", "B102", "X20", "B17") {
     struct jzx__schedule_config c = resolved((struct jzx__schedule_config){0});
     JZX_EXPECT_EQ(c.resolution_ns, 10000000);
     JZX_EXPECT_EQ(c.slot_capacity, 1024);

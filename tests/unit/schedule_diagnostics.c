@@ -156,7 +156,7 @@ static void write_dump(void *ctx, const char *text, size_t len) {
     }
 }
 
-JZX_TEST(a_dump_shows_the_wheel_the_overflow_the_commands_and_every_periodic_job) {
+JZX_TEST(a_dump_shows_the_wheel_the_overflow_the_commands_and_every_periodic_job, "B104") {
     struct rig *rig = rig_make_small((config){0});
     rig_rate(rig, 5, 7);
     rig_advance(rig, 6);

@@ -61,7 +61,7 @@ JZX_TEST(several_subscribers_get_what_each_asked_for) {
     expect_none(events, all);
 }
 
-JZX_TEST(without_subscribers_all_goes_to_the_stream_and_with_one_only_warnings) {
+JZX_TEST(without_subscribers_all_goes_to_the_stream_and_with_one_only_warnings, "B101", "B17") {
     struct jzx__schedule_events *events = make();
     tell(events, JZX__EVENT_FIRE, 1);
     tell(events, JZX__EVENT_BURST_FIRE, 1);
@@ -175,7 +175,7 @@ JZX_TEST(the_log_keeps_the_newest_records_and_a_digest_of_all) {
     JZX_EXPECT_EQ(first, 3);
 }
 
-JZX_TEST(a_replay_that_differs_is_found_by_its_first_record) {
+JZX_TEST(a_replay_that_differs_is_found_by_its_first_record, "B100", "B103") {
     struct jzx__log_record records[2][8];
     struct jzx__schedule_log logs[2];
     uint32_t first;

@@ -240,7 +240,7 @@ static void cancel_elsewhere(struct rig *rig, const struct jzx__delivery_order *
 }
 
 /* The second check: after the tick was collected, before the delivery. */
-JZX_TEST(a_job_cancelled_elsewhere_between_collection_and_delivery_is_dropped) {
+JZX_TEST(a_job_cancelled_elsewhere_between_collection_and_delivery_is_dropped, "B73", "B77") {
     struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
     rig_once(rig, 3);
     victim = rig_once(rig, 3);

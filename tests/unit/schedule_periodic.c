@@ -82,6 +82,16 @@ JZX_TEST(a_burst_is_reported_when_more_runs_were_missed_than_the_threshold) {
     }
 }
 
+JZX_TEST(only_a_fixed_rate_reports_a_burst, "B68") {
+    struct rig *rig = rig_make_small((struct jzx__schedule_config){0});
+    const struct jzx__policy policy = {JZX__PRIORITY_DEFAULT, 0, 0};
+    JZX_EXPECT_EQ(miss(rig, policy, 20, JZX__JOB_FIXED_DELAY), JZX__JOB_SCHEDULED);
+    JZX_EXPECT_EQ(rig->count, 1);
+    JZX_EXPECT(rig->deliveries[0].batch.runs > 9);
+    JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_BURST_FIRE), 0);
+    rig_destroy(rig);
+}
+
 JZX_TEST(a_job_that_misses_more_runs_than_its_backlog_limit_is_cancelled) {
     static const enum jzx__job_mode modes[] = {JZX__JOB_FIXED_RATE, JZX__JOB_FIXED_DELAY};
     for (unsigned m = 0; m < 2; m++) {

@@ -124,7 +124,7 @@ JZX_TEST(the_threshold_is_a_share_of_the_overflow, "B46") {
 }
 
 /* From tick 1,000 on the jobs at 5,000 are within the span. */
-JZX_TEST(below_the_threshold_jobs_stay_in_the_overflow_and_above_it_they_leave_early) {
+JZX_TEST(below_the_threshold_jobs_stay_in_the_overflow_and_above_it_they_leave_early, "B46") {
     struct rig *rig = make((struct jzx__schedule_config){.reinsertion_batch_limit = 50});
     for (uint32_t i = 0; i < 299; i++)
         JZX_EXPECT_EQ(add(rig, i, 5000), JZX__PLACED);
@@ -152,7 +152,7 @@ JZX_TEST(a_pass_moves_a_batch_at_most_and_the_rest_waits_for_later_ticks, "B47")
     destroy(rig);
 }
 
-JZX_TEST(a_pass_stops_at_a_full_slot) {
+JZX_TEST(a_pass_stops_at_a_full_slot, "B47") {
     struct rig *rig = make((struct jzx__schedule_config){.slot_capacity = 5});
     for (uint32_t i = 0; i < 20; i++)
         JZX_EXPECT_EQ(add(rig, i, 5000), JZX__PLACED);

@@ -50,7 +50,8 @@ JZX_TEST(a_backlog_above_four_fifths_of_the_window_is_a_catch_up, "B29") {
     JZX_EXPECT_EQ(runner.backlog_peak, 9);
 }
 
-JZX_TEST(a_backlog_above_the_window_raises_and_halves_the_chunk_until_it_clears, "B30") {
+JZX_TEST(a_backlog_above_the_window_raises_and_halves_the_chunk_until_it_clears, "B30", "B32",
+         "X3") {
     struct jzx__tick_runner runner;
     jzx__tick_runner_init(&runner, 10, 10);
     jzx__tick_runner_set_status(&runner, JZX__DRIVER_STATUS_OK);
@@ -73,7 +74,7 @@ JZX_TEST(a_backlog_above_the_window_raises_and_halves_the_chunk_until_it_clears,
     JZX_EXPECT_EQ(runner.chunk_ticks, 10);
 }
 
-JZX_TEST(two_windows_are_exceeded_only_the_second_time_in_a_row) {
+JZX_TEST(two_windows_are_exceeded_only_the_second_time_in_a_row, "B31", "X3") {
     struct jzx__tick_runner runner;
     jzx__tick_runner_init(&runner, 10, 10);
     JZX_EXPECT(!observe(&runner, 21).is_exceeded);
@@ -128,7 +129,7 @@ JZX_TEST(a_critical_load_engages_after_so_many_ticks_in_a_row, "B89") {
     JZX_EXPECT_EQ(samples, 8); /* one per poll */
 }
 
-JZX_TEST(the_largest_load_of_all_probes_counts) {
+JZX_TEST(the_largest_load_of_all_probes_counts, "B89") {
     struct jzx__gauge gauge;
     uint32_t loads[] = {10, 900, 20};
     jzx__gauge_init(&gauge, 1);
@@ -270,7 +271,7 @@ JZX_TEST(a_real_clock_may_be_late_by_the_budget_and_the_jitter_of_its_driver) {
     JZX_EXPECT_EQ(drift.exceeded, 2);
 }
 
-JZX_TEST(a_deterministic_clock_may_not_be_off_at_all) {
+JZX_TEST(a_deterministic_clock_may_not_be_off_at_all, "B17") {
     struct jzx__drift drift;
     jzx__drift_init(&drift, JZX__CLOCK_DETERMINISTIC, 10000000, 5);
     JZX_EXPECT(!jzx__drift_exceeds(&drift, 1000, 1000, 50));

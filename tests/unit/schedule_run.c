@@ -292,7 +292,7 @@ JZX_TEST(a_late_tick_is_reported_beyond_the_budget_and_the_jitter_of_the_driver)
     rig_destroy(rig);
 }
 
-JZX_TEST(a_catch_up_reports_its_drift_once) {
+JZX_TEST(a_catch_up_reports_its_drift_once, "B17") {
     struct test_driver driver = {.error = JZX__DRIVER_OK};
     struct rig *rig = make_real(&driver, (config){0});
     rig_rate(rig, 1, 1);
@@ -317,7 +317,7 @@ JZX_TEST(a_deterministic_clock_that_is_off_is_reported_at_once) {
     rig_destroy(rig);
 }
 
-JZX_TEST(every_second_of_ticks_tells_how_many_there_were) {
+JZX_TEST(every_second_of_ticks_tells_how_many_there_were, "B+driver") {
     struct test_driver driver = {.error = JZX__DRIVER_OK};
     struct rig *rig = make_real(&driver, (config){0});
     for (unsigned i = 1; i <= 100; i++) { /* 20 % slow: 12 ms for a tick of 10 */
@@ -331,7 +331,7 @@ JZX_TEST(every_second_of_ticks_tells_how_many_there_were) {
     rig_destroy(rig);
 }
 
-JZX_TEST(the_time_in_ticks_follows_the_clock_with_its_resolution) {
+JZX_TEST(the_time_in_ticks_follows_the_clock_with_its_resolution, "B8") {
     struct rig *rig = rig_make_small((config){0});
     rig->clock.now_ns = 7 * (uint64_t)TICK_NS + 1;
     JZX_EXPECT_EQ(jzx__schedule_now(&rig->s).ticks, 7);

@@ -51,7 +51,7 @@ static jzx__job_id function(struct rig *rig, int64_t delay_ticks, char name) {
     return rig_add(rig, request);
 }
 
-JZX_TEST(a_shutdown_flushes_runs_close_tasks_and_drains_in_this_order) {
+JZX_TEST(a_shutdown_flushes_runs_close_tasks_and_drains_in_this_order, "B92", "B26") {
     struct rig *rig = make();
     rig->s.ops.run_inline = run_and_note;
     jzx__job_id flushed = function(rig, 2, 'f');
@@ -83,7 +83,7 @@ JZX_TEST(a_shutdown_flushes_runs_close_tasks_and_drains_in_this_order) {
 }
 
 /* The third job has the record of one that was cancelled, before those of the others. */
-JZX_TEST(drained_jobs_run_in_the_order_of_registration_whatever_their_records) {
+JZX_TEST(drained_jobs_run_in_the_order_of_registration_whatever_their_records, "B92") {
     memset(trace, 0, sizeof trace);
     struct rig *rig = rig_make_small((config){.capacity = {.system_quota = 3}});
     rig->s.ops.run_inline = run_and_note;
@@ -151,6 +151,29 @@ JZX_TEST(a_close_task_cannot_start_anything_new) {
     rig_destroy(rig);
 }
 
+static jzx__job_id to_cancel;
+
+/* As a thread that is not the owner: the record goes by the queue. */
+static int32_t cancel_one(void *ctx) {
+    struct rig *rig = ctx;
+    JZX_EXPECT(jzx__schedule_cancel_elsewhere(&rig->s, to_cancel));
+    return 0;
+}
+
+JZX_TEST(a_job_that_a_close_task_cancels_is_gone_when_the_shutdown_is_over, "B92") {
+    struct rig *rig = make();
+    uint64_t task = 0;
+    to_cancel = rig_once(rig, 5);
+    JZX_EXPECT_EQ(jzx__schedule_register_on_close(&rig->s, cancel_one, rig, JZX__CLOSE_USER, &task),
+                  JZX__SCHEDULE_OK);
+    struct jzx__shutdown_summary summary = jzx__schedule_shutdown(&rig->s);
+    JZX_EXPECT_EQ(summary.jobs_cancelled, 0); /* by the task, not by the shutdown */
+    JZX_EXPECT_EQ(rig->released, 1);
+    JZX_EXPECT_EQ(jzx__schedule_metrics_of(&rig->s).active_total, 0);
+    JZX_EXPECT_EQ(rig_state(rig, to_cancel), JZX__JOB_CANCELLED);
+    rig_destroy(rig);
+}
+
 JZX_TEST(a_failing_close_task_is_reported_and_the_others_run) {
     struct rig *rig = make();
     on_close(rig, "a", JZX__CLOSE_USER);
@@ -174,7 +197,7 @@ static int32_t take_time(void *ctx) {
     return 0;
 }
 
-JZX_TEST(the_time_of_close_tasks_is_measured) {
+JZX_TEST(the_time_of_close_tasks_is_measured, "B96") {
     struct rig *rig = make();
     uint64_t id;
     for (unsigned i = 0; i < 2; i++)
@@ -236,7 +259,7 @@ JZX_TEST(a_command_that_comes_too_late_is_cancelled_and_its_payload_released) {
     JZX_EXPECT_EQ(rig->released, 1);
 }
 
-JZX_TEST(runs_in_flight_end_after_the_shutdown_and_are_not_repeated) {
+JZX_TEST(runs_in_flight_end_after_the_shutdown_and_are_not_repeated, "R3.AC3", "X27") {
     struct rig *rig = make();
     rig->holds_back = true;
     jzx__job_id once = rig_once(rig, 1);

@@ -46,6 +46,12 @@ var rows = map[string]func(size int) result{
 	"async-await":  asyncAwait,
 	"async-join":   asyncJoin,
 	"async-spawn":  asyncSpawn,
+
+	"sync-mutex":     syncMutex,
+	"sync-semaphore": syncSemaphore,
+	"sync-channel":   syncChannel,
+	"sync-fanin":     syncFanin,
+	"sync-broadcast": syncBroadcast,
 }
 
 func fail(format string, args ...any) {

@@ -22,8 +22,13 @@ void jzx__schedule_publish(struct jzx__schedule *s) {
                     gate_reasons(&s->pressure) << GATE_REASONS_SHIFT;
     if (s->runner.status == JZX__DRIVER_STATUS_STALLED)
         gate |= GATE_STALLED;
-    /* release: pairs with the load in let_in */
+    /* release: pairs with the loads in let_in and is_closed */
     jzx__atomic_store_release(&s->gate, gate);
+}
+
+bool jzx__schedule_is_closed(const struct jzx__schedule *s) {
+    /* acquire: pairs with jzx__schedule_publish */
+    return (jzx__atomic_load_acquire(&s->gate) & GATE_PHASE) == JZX__PHASE_CLOSED;
 }
 
 uint32_t jzx__schedule_quota(const struct jzx__schedule *s) {
@@ -94,7 +99,7 @@ static enum jzx__schedule_status check(const struct jzx__schedule *s,
 static void fill(const struct jzx__schedule *s, struct jzx__job *job,
                  const struct jzx__schedule_request *request, struct jzx__policy policy) {
     uint32_t resolution_ns = s->config.resolution_ns;
-    uint64_t now_ns = jzx__tick_clock_now(&s->clock);
+    uint64_t now_ns = request->now_ns != 0 ? request->now_ns : jzx__tick_clock_now(&s->clock);
     bool is_periodic = request->mode != JZX__JOB_ONE_SHOT;
     job->mode = request->mode;
     job->deadline = jzx__ticks_up(now_ns + (uint64_t)request->delay_ns, resolution_ns);

@@ -27,7 +27,8 @@ struct jzx__schedule_request {
     bool skips_missed;         /* fixed delay: runs is always 1, and the job is never cancelled */
     bool is_function;          /* a shutdown runs it inline */
     uint32_t executor;
-    void *payload; /* the scheduler's until `release`, if the job is let in */
+    void *payload;   /* the scheduler's until `release`, if the job is let in */
+    uint64_t now_ns; /* of the scheduler's clock, if the caller has just read it; 0: it has not */
 };
 
 struct jzx__schedule_result {
@@ -47,6 +48,9 @@ struct jzx__schedule_result jzx__schedule_submit(struct jzx__schedule *s,
 
 /* Owner. Lets all threads know the phase, the overload state and whether the driver has stalled. */
 void jzx__schedule_publish(struct jzx__schedule *s);
+
+/* Any thread. The shutdown is over. */
+bool jzx__schedule_is_closed(const struct jzx__schedule *s);
 
 /* Owner. The quota that holds now. */
 uint32_t jzx__schedule_quota(const struct jzx__schedule *s);

@@ -18,12 +18,17 @@ void jzx__events_init(struct jzx__schedule_events *events, struct jzx__schedule_
 
 /* ---- one ring ---- */
 
+/* i is below twice the capacity. */
+static uint32_t wrap(const struct jzx__event_ring *ring, uint32_t i) {
+    return i < ring->capacity ? i : i - ring->capacity;
+}
+
 /* True if an older event had to go. */
 static bool ring_push(struct jzx__event_ring *ring, const struct jzx__schedule_event *event) {
     bool is_full = ring->count == ring->capacity;
-    ring->events[(ring->first + ring->count) % ring->capacity] = *event;
+    ring->events[wrap(ring, ring->first + ring->count)] = *event;
     if (is_full) {
-        ring->first = (ring->first + 1) % ring->capacity;
+        ring->first = wrap(ring, ring->first + 1);
         ring->dropped++;
         ring->lost++;
     } else {
@@ -36,7 +41,7 @@ static bool ring_pop(struct jzx__event_ring *ring, struct jzx__schedule_event *e
     if (ring->count == 0)
         return false;
     *event = ring->events[ring->first];
-    ring->first = (ring->first + 1) % ring->capacity;
+    ring->first = wrap(ring, ring->first + 1);
     if (--ring->count == 0)
         ring->lost = 0;
     return true;

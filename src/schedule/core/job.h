@@ -65,8 +65,8 @@ struct jzx__job {
     struct jzx__batch batch;
     uint32_t deferrals; /* ticks since the receiver first had no room */
     enum jzx__job_where where;
-    bool is_registered;
-    bool is_in_flight; /* delivered; its completion has not come */
+    bool is_registered; /* S5 of schedule.h */
+    bool is_in_flight;  /* delivered; its completion has not come */
 };
 
 static inline bool jzx__job_is_periodic(const struct jzx__job *job) {

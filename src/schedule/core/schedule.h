@@ -17,7 +17,9 @@
  *       and no second delivery of it starts.
  *   S3  within a tick jobs are delivered in the order in which they were registered.
  *   S4  `active` counts the records that are not free, and is at most system_quota: a thread that
- *       was admitted finds a free record. */
+ *       was admitted finds a free record.
+ *   S5  until the owner has registered a record, the thread that schedules may be writing it: the
+ *       owner looks at is_registered, its own field, before it reads any of that thread's. */
 #ifndef JZX_SCHEDULE_CORE_SCHEDULE_H
 #define JZX_SCHEDULE_CORE_SCHEDULE_H
 

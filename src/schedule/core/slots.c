@@ -19,8 +19,12 @@ void jzx__slots_init(struct jzx__slots *slots, struct jzx__slot_cell *cells, uin
         cells[i] = (struct jzx__slot_cell){0, 0};
 }
 
+/* Ticks in a row share a cache line. */
+#define LINE_CELLS 4u
+
 static uint32_t home_of(const struct jzx__slots *slots, uint64_t tick) {
-    return (uint32_t)((tick * 0x9E3779B97F4A7C15u) >> 32) & slots->mask;
+    uint32_t line = (uint32_t)((tick / LINE_CELLS * 0x9E3779B97F4A7C15u) >> 32);
+    return (line * LINE_CELLS + (uint32_t)(tick % LINE_CELLS)) & slots->mask;
 }
 
 /* The cell of that tick, or the free one where it belongs. */

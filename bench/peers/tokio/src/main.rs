@@ -7,6 +7,7 @@ mod meeting;
 mod parallel;
 mod servers;
 mod spawning;
+mod sync;
 mod timers;
 
 use common::Outcome;
@@ -26,7 +27,7 @@ fn runtime(workers: usize, has_timers: bool) -> Runtime {
     builder.build().unwrap()
 }
 
-async fn run(row: String, size: u64) -> Outcome {
+async fn run(row: String, size: u64, workers: u64) -> Outcome {
     match row.as_str() {
         "pingpong" => messages::pingpong(size).await,
         "ring" => messages::ring(size).await,
@@ -51,6 +52,11 @@ async fn run(row: String, size: u64) -> Outcome {
         "async-await" => futures::resolve(size).await,
         "async-join" => futures::join(size).await,
         "async-spawn" => futures::lives(size).await,
+        "sync-mutex" => sync::mutex(size, workers).await,
+        "sync-semaphore" => sync::semaphore(size, workers).await,
+        "sync-channel" => sync::channel(1, size).await,
+        "sync-fanin" => sync::channel(4, size).await,
+        "sync-broadcast" => sync::broadcast(size).await,
         _ => std::process::exit(3),
     }
 }
@@ -73,7 +79,7 @@ fn main() {
     let row = args[1].clone();
     // In a task of its own: the task of block_on is slower to wake than others.
     let runtime = runtime(workers, row.starts_with("timer-"));
-    let outcome = runtime.block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
+    let outcome = runtime.block_on(async { tokio::spawn(run(row, size, workers as u64)).await.unwrap() });
     println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
     std::process::exit(0);
 }

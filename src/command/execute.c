@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of actors, and what becomes of each command. */
+#include "command/execute.h"
+
+#include "base/alloc.h"
+#include "command/inbox.h"
+#include "command/output.h"
+#include "command/trace.h"
+
+/* There is no memory to carry it out. */
+static jzx_outcome lose(struct jzx_processor *processor) {
+    processor->counts.lost++;
+    processor->err = JZX_ERR_NO_MEMORY;
+    return JZX_OUTCOME_FAILED;
+}
+
+static jzx_outcome drop(struct jzx_processor *processor) {
+    processor->counts.dropped++;
+    return JZX_OUTCOME_DROPPED;
+}
+
+/* ---- the life of an actor ---- */
+
+void jzx__subject_remove(struct jzx_processor *processor, struct jzx__subject *subject) {
+    bool was_reserved = subject->kind == JZX_REGISTERED_RESERVED;
+    jzx__roster_remove(&processor->registry, subject->handle);
+    processor->removals++;
+    processor->reservations -= was_reserved;
+    if (!was_reserved && !subject->is_internal && --processor->external == 0)
+        processor->terminate_due = true;
+    if (subject->inbox != NULL)
+        jzx__inbox_close(subject->inbox);
+    jzx__subject_release(processor, subject);
+}
+
+/* Of the registry, but for reservations of living actors if only orphans are meant. */
+static void remove_all(struct jzx_processor *processor, bool only_orphans) {
+    size_t slot = 0;
+    while (slot < processor->registry.size) {
+        struct jzx__subject *subject = processor->registry.slots[slot];
+        bool goes =
+            subject != NULL &&
+            (!only_orphans || (subject->kind == JZX_REGISTERED_RESERVED &&
+                               jzx__roster_find(&processor->registry, subject->parent) == NULL));
+        if (goes)
+            jzx__subject_remove(processor, subject); /* another may have moved up to this slot */
+        else
+            slot++;
+    }
+}
+
+void jzx__subjects_clear(struct jzx_processor *processor) {
+    remove_all(processor, false);
+    while (jzx__roll_first(&processor->queue) != NULL)
+        jzx__roll_pop(&processor->queue, &processor->allocator);
+    processor->terminate_due = false;
+}
+
+/* The list could not take all that the actor wanted: it wanted nothing then, and ends. */
+static void fail_for_memory(struct jzx_processor *processor, struct jzx__subject *subject,
+                            struct jzx__roll_mark since) {
+    const jzx_action fail = {.kind = JZX_ACTION_FAIL,
+                             .error = JZX_ERR_NO_MEMORY,
+                             .source = JZX_HANDLE_NONE,
+                             .target = subject->handle};
+    jzx__roll_void(&processor->queue, since, subject->handle);
+    (void)lose(processor);
+    jzx__trace_note(processor, &fail, JZX_OUTCOME_DONE);
+    jzx__subject_remove(processor, subject);
+}
+
+static void call_init(struct jzx_processor *processor, struct jzx__subject *subject) {
+    struct jzx_actions out = {.processor = processor, .self = subject, .roll = &processor->queue};
+    struct jzx__roll_mark since = jzx__roll_end(&processor->queue);
+    subject->made_of.init(jzx__subject_state(subject), &out);
+    if (out.err != JZX_OK)
+        fail_for_memory(processor, subject, since);
+}
+
+static void call_handle(struct jzx_processor *processor, struct jzx__subject *subject,
+                        const jzx_action *msg) {
+    struct jzx_actions out = {.processor = processor, .self = subject, .roll = &processor->queue};
+    struct jzx__roll_mark since = jzx__roll_end(&processor->queue);
+    subject->made_of.handle(jzx__subject_state(subject), msg, &out);
+    if (JZX_UNLIKELY(out.err != JZX_OK))
+        fail_for_memory(processor, subject, since);
+}
+
+jzx_err jzx__subject_spawn(struct jzx_processor *processor, struct jzx__subject *subject,
+                           const void *config, size_t len) {
+    const jzx_actor_factory *made_of = &subject->made_of;
+    jzx_err err = JZX_OK;
+    if (made_of->create != NULL)
+        err = made_of->create(jzx__subject_state(subject), subject->handle, config, len);
+    subject->is_made = err == JZX_OK;
+    if (err == JZX_OK && subject->inbox != NULL)
+        err = jzx__inbox_open(subject->inbox);
+    if (err != JZX_OK) {
+        jzx__subject_remove(processor, subject);
+        return err;
+    }
+    subject->kind = subject->inbox != NULL ? JZX_REGISTERED_ASYNC : JZX_REGISTERED_SYNC;
+    processor->reservations--;
+    processor->external += !subject->is_internal;
+    if (made_of->init != NULL)
+        call_init(processor, subject);
+    return JZX_OK;
+}
+
+/* ---- commands ---- */
+
+static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__record *record) {
+    jzx_action *action = &record->action;
+    struct jzx__subject *subject = jzx__roster_find(&processor->registry, action->target);
+    if (subject == NULL || subject->kind != JZX_REGISTERED_RESERVED)
+        return drop(processor);
+    jzx_err err = JZX_OK;
+    if (action->factory != subject->factory && action->factory != NULL && !record->is_frozen)
+        err = jzx__subject_replace(processor, subject, action->factory);
+    action->factory = subject->factory;
+    if (err != JZX_OK)
+        jzx__subject_remove(processor, subject);
+    else
+        err = jzx__subject_spawn(processor, subject, action->data, action->len);
+    if (err == JZX_ERR_NO_MEMORY)
+        (void)lose(processor);
+    action->error = err;
+    return err == JZX_OK ? JZX_OUTCOME_DONE : JZX_OUTCOME_FAILED;
+}
+
+static jzx_outcome carry_out_send(struct jzx_processor *processor, struct jzx__record *record) {
+    jzx_action *action = &record->action;
+    /* Its source was there when it was added: only what was removed since can be missing. */
+    if (processor->removals != 0 && action->source != JZX_HANDLE_INTERNAL &&
+        action->source != JZX_HANDLE_NONE &&
+        jzx__roster_find(&processor->registry, action->source) == NULL)
+        return drop(processor);
+    jzx_err err = JZX_OK;
+    if (action->target == JZX_HANDLE_OUTPUT) {
+        err = jzx__output_push(processor, action);
+    } else {
+        struct jzx__subject *target = jzx__roster_find(&processor->registry, action->target);
+        if (target == NULL || target->kind == JZX_REGISTERED_RESERVED)
+            return drop(processor);
+        if (target->kind == JZX_REGISTERED_SYNC)
+            call_handle(processor, target, action);
+        else
+            err = jzx__inbox_push(target->inbox, action);
+    }
+    action->error = err;
+    return err == JZX_OK ? JZX_OUTCOME_DONE : lose(processor);
+}
+
+static jzx_outcome carry_out_kill(struct jzx_processor *processor, struct jzx__record *record) {
+    struct jzx__subject *subject = jzx__roster_find(&processor->registry, record->action.target);
+    if (subject == NULL || subject->kind == JZX_REGISTERED_RESERVED)
+        return drop(processor);
+    jzx__subject_remove(processor, subject);
+    return JZX_OUTCOME_DONE;
+}
+
+static jzx_outcome carry_out_terminate(struct jzx_processor *processor) {
+    struct jzx__visit visit;
+    jzx__processor_lock(processor, &visit);
+    processor->is_closed = true;
+    jzx__processor_unlock(processor, &visit);
+    remove_all(processor, false);
+    processor->terminate_due = false;
+    (void)jzx_channel_close(&processor->output);
+    return JZX_OUTCOME_DONE;
+}
+
+static void carry_out(struct jzx_processor *processor, struct jzx__record *record) {
+    jzx_outcome outcome;
+    switch (record->action.kind) {
+    case JZX_ACTION_SEND: outcome = carry_out_send(processor, record); break;
+    case JZX_ACTION_SPAWN: outcome = carry_out_spawn(processor, record); break;
+    case JZX_ACTION_KILL:
+    case JZX_ACTION_FAIL: outcome = carry_out_kill(processor, record); break;
+    case JZX_ACTION_TERMINATE: outcome = carry_out_terminate(processor); break;
+    default: outcome = drop(processor); break;
+    }
+    if (processor->keeps_trace)
+        jzx__trace_note(processor, &record->action, outcome);
+}
+
+/* ---- middleware ---- */
+
+static void route(struct jzx_processor *processor, struct jzx__record *record);
+
+/* A sync stage sees it; what it passes goes on at once. */
+static void show_sync(struct jzx_processor *processor, struct jzx__subject *stage,
+                      struct jzx__record *record, const jzx_action *wrapped) {
+    struct jzx__roll passes = {.head = NULL};
+    struct jzx_actions out = {
+        .processor = processor, .self = stage, .roll = &processor->queue, .passes = &passes};
+    struct jzx__roll_mark since = jzx__roll_end(&processor->queue);
+    stage->made_of.handle(jzx__subject_state(stage), wrapped, &out);
+    if (out.err != JZX_OK) {
+        fail_for_memory(processor, stage, since);
+        jzx__trace_note(processor, &record->action, JZX_OUTCOME_FAILED);
+    } else if (jzx__roll_first(&passes) == NULL) {
+        jzx__trace_note(processor, &record->action, JZX_OUTCOME_BLOCKED);
+    } else {
+        struct jzx__record *pass;
+        while ((pass = jzx__roll_first(&passes)) != NULL) {
+            route(processor, pass);
+            jzx__roll_pop(&passes, &processor->allocator);
+        }
+    }
+    jzx__roll_clear(&passes, &processor->allocator);
+}
+
+static void show(struct jzx_processor *processor, struct jzx__subject *stage,
+                 struct jzx__record *record) {
+    const jzx_action wrapped = {.kind = JZX_ACTION_SEND,
+                                .source = JZX_HANDLE_INTERNAL,
+                                .target = stage->handle,
+                                .tag = JZX_TAG_COMMAND,
+                                .len = sizeof(jzx_action),
+                                .data = &record->action};
+    if (stage->kind == JZX_REGISTERED_SYNC) {
+        show_sync(processor, stage, record, &wrapped);
+    } else {
+        jzx_outcome outcome = JZX_OUTCOME_DEFERRED;
+        if (jzx__inbox_push_command(stage->inbox, &wrapped) != JZX_OK)
+            outcome = lose(processor);
+        jzx__trace_note(processor, &record->action, outcome);
+    }
+}
+
+/* To the next stage that is there, or to its end. Stages are at most JZX_MIDDLEWARE_MAX, and so is
+ * the depth of this. */
+static void route(struct jzx_processor *processor, struct jzx__record *record) {
+    while (JZX_UNLIKELY(record->stage < processor->stage_count) && !record->is_internal) {
+        struct jzx__subject *stage =
+            jzx__roster_find(&processor->registry, processor->stages[record->stage]);
+        if (stage != NULL && stage->kind != JZX_REGISTERED_RESERVED) {
+            show(processor, stage, record);
+            return;
+        }
+        record->stage++; /* it was killed */
+    }
+    carry_out(processor, record);
+}
+
+/* ---- a tick ---- */
+
+static void run_queue(struct jzx_processor *processor) {
+    struct jzx__record *record;
+    while ((record = jzx__roll_first(&processor->queue)) != NULL) {
+        if (JZX_UNLIKELY(record->is_late)) {
+            processor->counts.commands++;
+            jzx__trace_note(processor, &record->action, drop(processor)); /* P6 */
+        } else if (!record->is_void) {
+            processor->counts.commands++;
+            route(processor, record);
+        }
+        jzx__roll_pop(&processor->queue, &processor->allocator);
+    }
+}
+
+void jzx__tick_run(struct jzx_processor *processor) {
+    processor->removals = 0;
+    run_queue(processor);
+    while (processor->terminate_due && processor->external == 0) {
+        struct jzx__record record = {.size = sizeof record,
+                                     .action = {.kind = JZX_ACTION_TERMINATE,
+                                                .source = JZX_HANDLE_NONE,
+                                                .target = JZX_HANDLE_NONE}};
+        processor->terminate_due = false;
+        processor->counts.commands++;
+        route(processor, &record);
+        run_queue(processor); /* what a stage has added */
+    }
+    if (processor->removals != 0 && processor->reservations != 0)
+        remove_all(processor, true);
+    processor->counts.ticks++;
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a processor, its inputs, and who carries them out. */
+#include "command/processor.h"
+
+#include "actor/table.h"
+#include "base/alloc.h"
+#include "base/sized.h"
+#include "command/execute.h"
+#include "command/output.h"
+#include "command/recording.h"
+#include "command/trace.h"
+
+#include "jzx/context.h"
+
+#include <string.h>
+
+/* ---- inputs ---- */
+
+void jzx__input_free(struct jzx_processor *processor, struct jzx__input *input) {
+    if (input == NULL || input->is_embedded)
+        return; /* its roll goes with the inbox */
+    jzx__roll_clear(&input->roll, &processor->allocator);
+    jzx__free(&processor->allocator, input, sizeof *input);
+}
+
+/* With one action, or NULL without memory. */
+static struct jzx__input *make_input(struct jzx_processor *processor, const jzx_action *action) {
+    struct jzx__input *input = jzx__alloc(&processor->allocator, sizeof *input);
+    if (input == NULL)
+        return NULL;
+    *input = (struct jzx__input){.source = JZX_HANDLE_NONE};
+    if (jzx__roll_add(&input->roll, &processor->allocator, action, JZX__CHUNK_EXACT) == NULL) {
+        jzx__free(&processor->allocator, input, sizeof *input);
+        return NULL;
+    }
+    return input;
+}
+
+/* Under the lock. */
+static void append(struct jzx_processor *processor, struct jzx__input *input) {
+    input->next = NULL;
+    if (processor->first == NULL)
+        processor->first = input;
+    else
+        processor->last->next = input;
+    processor->last = input;
+    processor->shown.waiting++;
+}
+
+/* The oldest one, or NULL. Under the lock. */
+static struct jzx__input *take(struct jzx_processor *processor) {
+    struct jzx__input *input = processor->first;
+    if (input != NULL) {
+        processor->first = input->next;
+        processor->shown.waiting--;
+    }
+    return input;
+}
+
+/* ---- the runner ---- */
+
+/* Under the lock: this thread is the runner from now on. */
+static void become_runner(struct jzx_processor *processor) {
+    processor->phase = JZX_PHASE_BUSY;
+    processor->runner = (uintptr_t)&jzx__seat_of_thread;
+    processor->runner_actor = jzx_current_actor();
+    processor->err = JZX_OK;
+}
+
+/* Under the lock: this thread is the runner, so that this call comes from a handler. */
+static bool is_runner(const struct jzx_processor *processor) {
+    return processor->phase == JZX_PHASE_BUSY &&
+           processor->runner == (uintptr_t)&jzx__seat_of_thread;
+}
+
+/* Under the lock: the actor that ran a handler has ended in it, by a fault that was contained. */
+static bool is_abandoned(const struct jzx_processor *processor) {
+    return processor->phase == JZX_PHASE_BUSY && processor->runner_actor != JZX_NOBODY &&
+           !jzx__table_is_alive(&processor->loop->table, processor->runner_actor);
+}
+
+/* Its commands are the queue of the next tick, which is empty. */
+static void begin_tick(struct jzx_processor *processor, struct jzx__input *input) {
+    const struct jzx__subject *source = NULL;
+    struct jzx__chunk *chunk;
+    if (input->source != JZX_HANDLE_NONE)
+        source = jzx__roster_find(&processor->registry, input->source);
+    const bool is_late = input->source != JZX_HANDLE_NONE && source == NULL; /* P6 */
+    for (struct jzx__record *record = jzx__roll_next(&input->roll, &chunk, NULL);
+         is_late && record != NULL; record = jzx__roll_next(&input->roll, &chunk, record))
+        record->is_late = true;
+    struct jzx__roll old = processor->queue;
+    processor->queue = input->roll;
+    if (processor->queue.spare == NULL && old.head != NULL &&
+        old.head->capacity == JZX__CHUNK_SIZE) {
+        processor->queue.spare = old.head; /* the chunk that it began anew in */
+        old.head = NULL;
+    }
+    if (processor->queue.spare == NULL) {
+        processor->queue.spare = old.spare;
+        old.spare = NULL;
+    }
+    jzx__roll_clear(&old, &processor->allocator);
+    input->roll = (struct jzx__roll){.head = NULL};
+    jzx__input_free(processor, input);
+}
+
+/* The runner's last act is to find nothing (P2). Returns what was lost. */
+static jzx_err run(struct jzx_processor *processor) {
+    struct jzx__visit visit;
+    for (;;) {
+        jzx__processor_lock(processor, &visit);
+        uint64_t waiting = processor->shown.waiting;
+        processor->shown = processor->counts;
+        processor->shown.waiting = waiting;
+        processor->shown.actors = processor->external;
+        struct jzx__input *input = take(processor);
+        bool is_closed = processor->is_closed;
+        jzx_err err = processor->err;
+        if (input == NULL) {
+            processor->phase = JZX_PHASE_IDLE;
+            processor->runner = 0;
+        }
+        jzx__processor_unlock(processor, &visit);
+        if (input == NULL)
+            return err;
+        if (is_closed) {
+            jzx__input_free(processor, input); /* it came before the Terminate was carried out */
+            continue;
+        }
+        begin_tick(processor, input);
+        jzx__tick_run(processor);
+    }
+}
+
+/* ---- bringing inputs in ---- */
+
+/* Under the lock: nobody wants what its inbox brings. */
+static bool is_unheard(const struct jzx__input *input) {
+    const struct jzx_inbox *inbox = input->inbox;
+    return inbox != NULL &&
+           (!inbox->is_open || inbox->has_ended ||
+            (input->generation != JZX__GENERATION_ANY && input->generation != inbox->generation));
+}
+
+/* Under the lock. */
+static jzx_err accept(struct jzx_processor *processor, struct jzx__input *input) {
+    if (processor->is_closed || is_unheard(input))
+        return JZX_ERR_CLOSED;
+    if (is_abandoned(processor) && !input->is_embedded)
+        return JZX_ERR_FAILED;
+    if (!jzx__recording_add(processor, input))
+        return JZX_ERR_NO_MEMORY;
+    if (input->is_embedded)
+        input->inbox->has_ended = true;
+    append(processor, input);
+    if (processor->phase == JZX_PHASE_IDLE)
+        processor->phase = JZX_PHASE_QUEUED;
+    return JZX_OK;
+}
+
+jzx_err jzx__processor_bring(struct jzx_processor *processor, struct jzx__input *input, bool runs,
+                             jzx_err *run_err) {
+    struct jzx__visit visit;
+    jzx__processor_lock(processor, &visit);
+    jzx_err err = accept(processor, input);
+    bool is_mine = err == JZX_OK && runs && processor->phase == JZX_PHASE_QUEUED;
+    if (is_mine)
+        become_runner(processor);
+    jzx__processor_unlock(processor, &visit);
+    jzx_err lost = is_mine ? run(processor) : JZX_OK;
+    if (run_err != NULL && lost != JZX_OK)
+        *run_err = lost;
+    return err;
+}
+
+/* A dispatch by a handler: it goes to the end of the queue of its tick. */
+static jzx_err append_in_tick(struct jzx_processor *processor, const jzx_action *action) {
+    return jzx__roll_add(&processor->queue, &processor->allocator, action, JZX__CHUNK_SIZE) != NULL
+               ? JZX_OK
+               : JZX_ERR_NO_MEMORY;
+}
+
+/* What comes from outside, as an input with one action. */
+static jzx_err bring_action(struct jzx_processor *processor, const jzx_action *action, bool runs) {
+    struct jzx__visit visit;
+    jzx__processor_lock(processor, &visit);
+    bool is_inside = is_runner(processor);
+    bool is_closed = processor->is_closed;
+    jzx__processor_unlock(processor, &visit);
+    if (is_closed)
+        return JZX_ERR_CLOSED;
+    if (is_inside)
+        return append_in_tick(processor, action);
+    struct jzx__input *input = make_input(processor, action);
+    if (input == NULL)
+        return JZX_ERR_NO_MEMORY;
+    jzx_err run_err = JZX_OK;
+    jzx_err err = jzx__processor_bring(processor, input, runs, &run_err);
+    if (err != JZX_OK)
+        jzx__input_free(processor, input);
+    return err != JZX_OK ? err : run_err;
+}
+
+static jzx_err send(jzx_processor *processor, uint32_t tag, const void *data, size_t len,
+                    bool runs) {
+    if (processor == NULL || tag >= JZX_TAG_RESERVED || len > JZX_MSG_LEN_MAX ||
+        (data == NULL && len != 0))
+        return JZX_ERR_INVALID_ARG;
+    const jzx_action action = {.kind = JZX_ACTION_SEND,
+                               .source = JZX_HANDLE_INTERNAL,
+                               .target = JZX_HANDLE_INPUT,
+                               .tag = tag,
+                               .len = (uint32_t)len,
+                               .data = data};
+    return bring_action(processor, &action, runs);
+}
+
+jzx_err jzx_processor_dispatch(jzx_processor *processor, uint32_t tag, const void *data,
+                               size_t len) {
+    return send(processor, tag, data, len, true);
+}
+
+jzx_err jzx_processor_enqueue(jzx_processor *processor, uint32_t tag, const void *data,
+                              size_t len) {
+    return send(processor, tag, data, len, false);
+}
+
+jzx_err jzx_processor_process(jzx_processor *processor) {
+    struct jzx__visit visit;
+    if (processor == NULL)
+        return JZX_ERR_INVALID_ARG;
+    jzx__processor_lock(processor, &visit);
+    bool is_mine = processor->phase == JZX_PHASE_QUEUED;
+    if (is_mine)
+        become_runner(processor);
+    jzx__processor_unlock(processor, &visit);
+    return is_mine ? run(processor) : JZX_OK;
+}
+
+jzx_err jzx_processor_kill(jzx_processor *processor, jzx_handle handle) {
+    const jzx_action action = {
+        .kind = JZX_ACTION_KILL, .source = JZX_HANDLE_INTERNAL, .target = handle};
+    return processor == NULL ? JZX_ERR_INVALID_ARG : bring_action(processor, &action, true);
+}
+
+jzx_err jzx_processor_terminate(jzx_processor *processor) {
+    const jzx_action action = {
+        .kind = JZX_ACTION_TERMINATE, .source = JZX_HANDLE_INTERNAL, .target = JZX_HANDLE_NONE};
+    return processor == NULL ? JZX_ERR_INVALID_ARG : bring_action(processor, &action, true);
+}
+
+/* ---- looking ---- */
+
+jzx_phase jzx_processor_phase(jzx_processor *processor) {
+    struct jzx__visit visit;
+    if (processor == NULL)
+        return JZX_PHASE_IDLE;
+    jzx__processor_lock(processor, &visit);
+    jzx_phase phase = processor->phase;
+    jzx__processor_unlock(processor, &visit);
+    return phase;
+}
+
+jzx_registered jzx_processor_lookup(jzx_processor *processor, jzx_handle handle) {
+    struct jzx__visit visit;
+    jzx_registered kind = JZX_REGISTERED_NONE;
+    if (processor == NULL)
+        return kind;
+    jzx__processor_lock(processor, &visit);
+    if (processor->phase != JZX_PHASE_BUSY || is_runner(processor)) {
+        const struct jzx__subject *subject = jzx__roster_find(&processor->registry, handle);
+        kind = subject == NULL ? JZX_REGISTERED_NONE : subject->kind;
+    }
+    jzx__processor_unlock(processor, &visit);
+    return kind;
+}
+
+jzx_err jzx_processor_stats_get(jzx_processor *processor, jzx_processor_stats *stats) {
+    struct jzx__visit visit;
+    if (processor == NULL || !jzx__is_sized(stats, sizeof *stats))
+        return JZX_ERR_INVALID_ARG;
+    jzx__processor_lock(processor, &visit);
+    const jzx_processor_stats now = processor->shown;
+    jzx__processor_unlock(processor, &visit);
+    jzx__write_sized(stats, &now);
+    return JZX_OK;
+}
+
+/* ---- its life ---- */
+
+static bool settle_opts(jzx_processor_opts *opts, const jzx_processor_opts *from) {
+    jzx_actor_factory full;
+    if (!jzx__read_sized(opts, sizeof *opts, from) || !jzx__factory_read(opts->root, &full) ||
+        opts->middleware_count > JZX_MIDDLEWARE_MAX || opts->config_len > JZX_MSG_LEN_MAX ||
+        (opts->config == NULL && opts->config_len != 0))
+        return false;
+    if (opts->middleware_count == 0)
+        return true;
+    if (opts->middleware == NULL || opts->middleware_size != sizeof(jzx_stage))
+        return false;
+    for (size_t i = 0; i < opts->middleware_count; i++) {
+        if (!jzx__factory_read(opts->middleware[i].factory, &full))
+            return false;
+    }
+    return true;
+}
+
+/* Its stages are there before the first command. */
+static jzx_err spawn_stages(struct jzx_processor *processor, const jzx_processor_opts *opts) {
+    for (size_t i = 0; i < opts->middleware_count; i++) {
+        const jzx_stage *stage = &opts->middleware[i];
+        struct jzx__subject *subject;
+        const struct jzx__subject_spec spec = {.factory = stage->factory,
+                                               .config = stage->config,
+                                               .config_len = stage->config_len,
+                                               .parent = JZX_HANDLE_INTERNAL,
+                                               .is_internal = true};
+        jzx_err err = jzx__subject_reserve(processor, &spec, processor->next_handle, &subject);
+        if (err != JZX_OK)
+            return err;
+        subject->stage = (uint8_t)(i + 1);
+        processor->stages[i] = processor->next_handle++;
+        err = jzx__subject_spawn(processor, subject, stage->config, stage->config_len);
+        if (err != JZX_OK)
+            return err;
+    }
+    processor->stage_count = (uint32_t)opts->middleware_count;
+    return JZX_OK;
+}
+
+/* The Spawn of the root is the first command. */
+static jzx_err queue_root(struct jzx_processor *processor, const jzx_processor_opts *opts) {
+    static const jzx_handle output = JZX_HANDLE_OUTPUT;
+    const bool has_config = opts->config != NULL;
+    struct jzx__subject *subject;
+    const struct jzx__subject_spec spec = {
+        .factory = opts->root,
+        .config = has_config ? opts->config : &output,
+        .config_len = has_config ? opts->config_len : sizeof output,
+        .parent = JZX_HANDLE_INPUT /* it is its own, so that no sweep takes it */};
+    jzx_err err = jzx__subject_reserve(processor, &spec, JZX_HANDLE_INPUT, &subject);
+    if (err != JZX_OK)
+        return err;
+    const jzx_action action = {.kind = JZX_ACTION_SPAWN,
+                               .source = JZX_HANDLE_NONE,
+                               .target = JZX_HANDLE_INPUT,
+                               .len = (uint32_t)spec.config_len,
+                               .data = spec.config,
+                               .factory = opts->root};
+    return append_in_tick(processor, &action);
+}
+
+/* As the runner: nobody else knows the processor yet. */
+static jzx_err start(struct jzx_processor *processor, const jzx_processor_opts *opts) {
+    struct jzx__visit visit;
+    jzx__processor_lock(processor, &visit);
+    become_runner(processor);
+    bool has_memory = jzx__recording_begin(processor);
+    jzx__processor_unlock(processor, &visit);
+    jzx_err err = has_memory ? spawn_stages(processor, opts) : JZX_ERR_NO_MEMORY;
+    if (err == JZX_OK)
+        err = queue_root(processor, opts);
+    if (err == JZX_OK)
+        jzx__tick_run(processor);
+    jzx_err lost = run(processor);
+    return err != JZX_OK ? err : lost;
+}
+
+static void deinit(struct jzx_processor *processor) {
+    jzx__trace_deinit(processor);
+    jzx__recording_deinit(processor);
+    jzx__roll_clear(&processor->queue, &processor->allocator);
+    jzx__roster_deinit(&processor->registry, &processor->allocator);
+    jzx__output_deinit(processor);
+    jzx__lock_deinit(&processor->lock);
+}
+
+void jzx__processor_release(struct jzx_processor *processor) {
+    struct jzx__visit visit;
+    jzx_allocator allocator = processor->allocator;
+    jzx__processor_lock(processor, &visit);
+    bool is_last = --processor->refs == 0;
+    jzx__processor_unlock(processor, &visit);
+    if (!is_last)
+        return;
+    deinit(processor);
+    jzx__free(&allocator, processor, sizeof *processor);
+}
+
+/* As the runner, for good: removes all that there is, and gives up the creator's reference. */
+static void dismantle(struct jzx_processor *processor) {
+    struct jzx__visit visit;
+    jzx__subjects_clear(processor);
+    jzx__processor_lock(processor, &visit);
+    struct jzx__input *inputs = processor->first;
+    processor->first = NULL;
+    jzx__processor_unlock(processor, &visit);
+    while (inputs != NULL) {
+        struct jzx__input *next = inputs->next;
+        jzx__input_free(processor, inputs);
+        inputs = next;
+    }
+    jzx__processor_release(processor);
+}
+
+jzx_err jzx_processor_create(jzx_loop *loop, const jzx_processor_opts *opts,
+                             jzx_processor **processor) {
+    jzx_processor_opts full;
+    if (loop == NULL || processor == NULL || !settle_opts(&full, opts))
+        return JZX_ERR_INVALID_ARG;
+    const jzx_allocator *allocator = &loop->sched.allocator;
+    struct jzx_processor *made = jzx__alloc(allocator, sizeof *made);
+    if (made == NULL)
+        return JZX_ERR_NO_MEMORY;
+    *made = (struct jzx_processor){.loop = loop,
+                                   .allocator = *allocator,
+                                   .keeps_trace = full.trace,
+                                   .is_recorded = full.record,
+                                   .is_replay = full.replay,
+                                   .refs = 1,
+                                   .next_handle = JZX_HANDLE_FIRST};
+    jzx__lock_init(&made->lock);
+    jzx__output_init(made);
+    jzx_err err = start(made, &full);
+    if (err != JZX_OK) {
+        (void)jzx_processor_destroy(made);
+        return err;
+    }
+    *processor = made;
+    return JZX_OK;
+}
+
+jzx_err jzx_processor_destroy(jzx_processor *processor) {
+    struct jzx__visit visit;
+    if (processor == NULL)
+        return JZX_OK;
+    bool is_waited = jzx__output_is_waited(processor);
+    jzx__processor_lock(processor, &visit);
+    bool is_free = !is_waited && (processor->phase != JZX_PHASE_BUSY || is_abandoned(processor));
+    if (is_free) {
+        become_runner(processor);
+        processor->is_closed = true;
+    }
+    jzx__processor_unlock(processor, &visit);
+    if (!is_free)
+        return JZX_ERR_BUSY;
+    dismantle(processor);
+    return JZX_OK;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing recordings, reading them, and giving them to a processor. */
+#include "command/recording.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define HEAD_SIZE 8u
+#define ENTRY_SIZE 16u  /* without its actions */
+#define ACTION_SIZE 32u /* without its bytes */
+#define END_SIZE (ENTRY_SIZE + ACTION_SIZE)
+#define VERSION 1u
+#define TAPE_FIRST 1024u
+
+static const unsigned char head[HEAD_SIZE] = {'J', 'Z', 'X', 'R', VERSION, 0, 0, 0};
+
+/* ---- writing ---- */
+
+static bool has_room(struct jzx_processor *processor, size_t size) {
+    struct jzx__tape *tape = &processor->recording;
+    const size_t needed = tape->used + tape->reserved + size;
+    if (needed <= tape->capacity)
+        return true;
+    size_t capacity = tape->capacity == 0 ? TAPE_FIRST : tape->capacity * 2;
+    while (capacity < needed)
+        capacity *= 2;
+    unsigned char *data = jzx__alloc(&processor->allocator, capacity);
+    if (data == NULL)
+        return false;
+    if (tape->used != 0)
+        memcpy(data, tape->data, tape->used);
+    if (tape->data != NULL)
+        jzx__free(&processor->allocator, tape->data, tape->capacity);
+    tape->data = data;
+    tape->capacity = capacity;
+    return true;
+}
+
+/* There is room. */
+static void put(struct jzx__tape *tape, uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++)
+        tape->data[tape->used++] = (unsigned char)(value >> (8 * i));
+}
+
+static void put_action(struct jzx__tape *tape, const struct jzx__record *record) {
+    const jzx_action *action = &record->action;
+    put(tape, (uint64_t)action->kind, 1);
+    put(tape, record->stage, 1);
+    put(tape, record->is_internal, 1);
+    put(tape, record->is_frozen, 1);
+    put(tape, (uint32_t)action->error, 4);
+    put(tape, action->source, 8);
+    put(tape, action->target, 8);
+    put(tape, action->tag, 4);
+    put(tape, action->len, 4);
+    if (action->len != 0)
+        memcpy(tape->data + tape->used, action->data, action->len);
+    tape->used += action->len;
+}
+
+bool jzx__recording_begin(struct jzx_processor *processor) {
+    if (!processor->is_recorded)
+        return true;
+    if (!has_room(processor, HEAD_SIZE))
+        return false;
+    memcpy(processor->recording.data, head, HEAD_SIZE);
+    processor->recording.used = HEAD_SIZE;
+    return true;
+}
+
+bool jzx__recording_reserve(struct jzx_processor *processor) {
+    if (!processor->is_recorded)
+        return true;
+    if (!has_room(processor, END_SIZE))
+        return false;
+    processor->recording.reserved += END_SIZE;
+    return true;
+}
+
+void jzx__recording_unreserve(struct jzx_processor *processor) {
+    if (processor->is_recorded)
+        processor->recording.reserved -= END_SIZE;
+}
+
+bool jzx__recording_add(struct jzx_processor *processor, const struct jzx__input *input) {
+    struct jzx__tape *tape = &processor->recording;
+    struct jzx__chunk *chunk;
+    size_t size = ENTRY_SIZE;
+    uint32_t count = 0;
+    if (!processor->is_recorded)
+        return true;
+    for (struct jzx__record *record = jzx__roll_next(&input->roll, &chunk, NULL); record != NULL;
+         record = jzx__roll_next(&input->roll, &chunk, record)) {
+        size += ACTION_SIZE + record->action.len;
+        count++;
+    }
+    if (size > UINT32_MAX)
+        return false;
+    if (input->is_embedded)
+        jzx__recording_unreserve(processor);
+    else if (!has_room(processor, size))
+        return false;
+    put(tape, size - 4, 4);
+    put(tape, input->source, 8);
+    put(tape, count, 4);
+    for (struct jzx__record *record = jzx__roll_next(&input->roll, &chunk, NULL); record != NULL;
+         record = jzx__roll_next(&input->roll, &chunk, record))
+        put_action(tape, record);
+    return true;
+}
+
+void jzx__recording_deinit(struct jzx_processor *processor) {
+    struct jzx__tape *tape = &processor->recording;
+    if (tape->data != NULL)
+        jzx__free(&processor->allocator, tape->data, tape->capacity);
+    *tape = (struct jzx__tape){.data = NULL};
+}
+
+jzx_err jzx_processor_recording(jzx_processor *processor, jzx_recording *recording) {
+    struct jzx__visit visit;
+    jzx_err err = JZX_OK;
+    if (processor == NULL || recording == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (!processor->is_recorded)
+        return JZX_ERR_INVALID_STATE;
+    jzx__processor_lock(processor, &visit);
+    if (processor->phase == JZX_PHASE_BUSY)
+        err = JZX_ERR_BUSY;
+    else
+        *recording =
+            (jzx_recording){.data = processor->recording.data, .len = processor->recording.used};
+    jzx__processor_unlock(processor, &visit);
+    return err;
+}
+
+/* ---- reading ---- */
+
+struct reader {
+    const unsigned char *at;
+    size_t left;
+    bool is_wrong; /* there was less than was asked for */
+};
+
+static uint64_t get(struct reader *reader, unsigned bytes) {
+    uint64_t value = 0;
+    if (reader->left < bytes) {
+        reader->is_wrong = true;
+        reader->left = 0;
+        return 0;
+    }
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)reader->at[i] << (8 * i);
+    reader->at += bytes;
+    reader->left -= bytes;
+    return value;
+}
+
+/* The entries of a recording; false if it is none. */
+static bool begin_reading(const jzx_recording *recording, struct reader *reader) {
+    if (recording == NULL || recording->data == NULL || recording->len < HEAD_SIZE ||
+        memcmp(recording->data, head, HEAD_SIZE) != 0)
+        return false;
+    *reader = (struct reader){.at = (const unsigned char *)recording->data + HEAD_SIZE,
+                              .left = recording->len - HEAD_SIZE};
+    return true;
+}
+
+static bool get_action(struct reader *reader, struct jzx__record *record) {
+    jzx_action *action = &record->action;
+    action->kind = (jzx_action_kind)get(reader, 1);
+    record->stage = (uint8_t)get(reader, 1);
+    record->is_internal = get(reader, 1) != 0;
+    record->is_frozen = get(reader, 1) != 0;
+    action->error = (jzx_err)(int32_t)(uint32_t)get(reader, 4);
+    action->source = get(reader, 8);
+    action->target = get(reader, 8);
+    action->tag = (uint32_t)get(reader, 4);
+    action->len = (uint32_t)get(reader, 4);
+    action->data = reader->at;
+    action->factory = NULL;
+    if (reader->is_wrong || reader->left < action->len || action->len > JZX_MSG_LEN_MAX ||
+        action->kind < JZX_ACTION_SEND || action->kind > JZX_ACTION_TERMINATE)
+        return false;
+    reader->at += action->len;
+    reader->left -= action->len;
+    return true;
+}
+
+/* The next entry, as a reader of its own; false if it is not well-formed. There is one. */
+static bool get_entry(struct reader *reader, struct reader *entry) {
+    size_t size = (size_t)get(reader, 4);
+    if (reader->is_wrong || size > reader->left)
+        return false;
+    *entry = (struct reader){.at = reader->at, .left = size};
+    reader->at += size;
+    reader->left -= size;
+    return true;
+}
+
+static bool is_entry(struct reader entry) {
+    struct jzx__record record = {.size = 0};
+    (void)get(&entry, 8);
+    uint64_t count = get(&entry, 4);
+    for (uint64_t i = 0; i < count && !entry.is_wrong; i++) {
+        if (!get_action(&entry, &record))
+            return false;
+    }
+    return !entry.is_wrong && entry.left == 0;
+}
+
+/* At most `most` entries: how many, and in *len how long they are with the head. False if what was
+ * read is not well-formed. */
+static bool measure(const jzx_recording *recording, size_t most, size_t *count, size_t *len) {
+    struct reader reader;
+    struct reader entry;
+    *count = 0;
+    *len = 0;
+    if (!begin_reading(recording, &reader))
+        return false;
+    for (; reader.left != 0 && *count < most; (*count)++) {
+        if (!get_entry(&reader, &entry) || !is_entry(entry))
+            return false;
+    }
+    *len = recording->len - reader.left;
+    return true;
+}
+
+size_t jzx_recording_count(const jzx_recording *recording) {
+    size_t count;
+    size_t len;
+    return measure(recording, SIZE_MAX, &count, &len) ? count : 0;
+}
+
+jzx_recording jzx_recording_cut(const jzx_recording *recording, size_t count) {
+    size_t has;
+    size_t len;
+    if (!measure(recording, count, &has, &len))
+        return (jzx_recording){.data = NULL};
+    return (jzx_recording){.data = recording->data, .len = len};
+}
+
+/* ---- replay ---- */
+
+/* The input of an entry, which is well-formed. NULL without memory. */
+static struct jzx__input *read_input(struct jzx_processor *processor, struct reader entry) {
+    struct jzx__input *input = jzx__alloc(&processor->allocator, sizeof *input);
+    struct jzx__record read = {.size = 0};
+    if (input == NULL)
+        return NULL;
+    *input = (struct jzx__input){.source = get(&entry, 8)};
+    for (uint64_t left = get(&entry, 4); left != 0; left--) {
+        (void)get_action(&entry, &read);
+        struct jzx__record *record =
+            jzx__roll_add(&input->roll, &processor->allocator, &read.action, JZX__CHUNK_EXACT);
+        if (record == NULL) {
+            jzx__input_free(processor, input);
+            return NULL;
+        }
+        record->stage = read.stage;
+        record->is_internal = read.is_internal;
+        record->is_frozen = read.is_frozen;
+    }
+    return input;
+}
+
+jzx_err jzx_processor_replay(jzx_processor *processor, const jzx_recording *recording) {
+    struct reader reader;
+    struct reader entry;
+    size_t count;
+    size_t len;
+    if (processor == NULL || !measure(recording, SIZE_MAX, &count, &len) ||
+        !begin_reading(recording, &reader))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err run_err = JZX_OK;
+    while (reader.left != 0) {
+        (void)get_entry(&reader, &entry);
+        struct jzx__input *input = read_input(processor, entry);
+        if (input == NULL)
+            return JZX_ERR_NO_MEMORY;
+        jzx_err err = jzx__processor_bring(processor, input, true, &run_err);
+        if (err != JZX_OK)
+            jzx__input_free(processor, input);
+        if (err == JZX_ERR_CLOSED)
+            break; /* it was accepted before the Terminate, and dropped after it */
+        if (err != JZX_OK)
+            return err;
+    }
+    return run_err;
+}
