@@ -36,6 +36,7 @@
 #include "jzx/tcp.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
+#include "jzx/udp.h"
 #include "jzx/unix.h"
 #include "jzx/version.h"
 

@@ -38,6 +38,7 @@ enum jzx__lane {
     JZX__LANE_JOB,        /* of a job of the scheduler API; see schedule/item.h */
     JZX__LANE_SOCKET_ASK, /* see net/socket.h */
     JZX__LANE_STREAM,     /* data of an active stream, as one of the runtime; see net/active.h */
+    JZX__LANE_DATAGRAM,   /* likewise the last of a batch; see net/udp_active.h */
     JZX__LANE_URGENT,     /* overtakes all others; see urgent.h */
     JZX__LANE_COUNT
 };
@@ -125,6 +126,7 @@ extern const struct jzx__lane_ops jzx__lane_io;         /* watch_fd.c, for both 
 extern const struct jzx__lane_ops jzx__lane_job;        /* schedule/item.c */
 extern const struct jzx__lane_ops jzx__lane_socket_ask; /* socket.c */
 extern const struct jzx__lane_ops jzx__lane_stream;     /* active.c */
+extern const struct jzx__lane_ops jzx__lane_datagram;   /* udp_active.c */
 extern const struct jzx__lane_ops jzx__lane_urgent;     /* urgent.c */
 
 #endif

@@ -24,6 +24,7 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_JOB] = &jzx__lane_job,
     [JZX__LANE_SOCKET_ASK] = &jzx__lane_socket_ask,
     [JZX__LANE_STREAM] = &jzx__lane_stream,
+    [JZX__LANE_DATAGRAM] = &jzx__lane_datagram,
     [JZX__LANE_URGENT] = &jzx__lane_urgent,
 };
 
