@@ -74,6 +74,8 @@ struct bench {
     uint32_t payload;         /* bytes a message */
     unsigned pairs_max;       /* so many runs are enough; 0: as many as were asked for */
     const char *peer_row;     /* what the peers' programs call it; NULL: as its name */
+    bool has_client;          /* the load comes from a process of its own (peers/client): with one
+                               * worker the server has the first CPU, and the client the second */
 
     enum bench_unit unit;
     const char *floor_row; /* of the floor program, run with the same size; NULL: no floor */

@@ -27,6 +27,29 @@
 
 /* ---- the child ---- */
 
+/* Another program of this build. */
+static void program_beside(char *path, size_t size, const char *name) {
+    ssize_t len = readlink("/proc/self/exe", path, size - 1);
+    BENCH_CHECK(len > 0);
+    path[len] = '\0';
+    char *file = strrchr(path, '/') + 1;
+    BENCH_CHECK((size_t)(file - path) + strlen(name) < size);
+    strcpy(file, name);
+}
+
+/* Where a server finds its client, and which CPU that is pinned to. */
+static void offer_client(const struct setup *setup) {
+    char path[PATH_MAX];
+    char cpu[16];
+    program_beside(path, sizeof path, "client");
+    setenv("JZX_BENCH_CLIENT", path, 1);
+    snprintf(cpu, sizeof cpu, "%d", bench_cpu_at(1));
+    if (setup->workers == 1 && bench_cpu_at(1) != BENCH_NO_CPU)
+        setenv("JZX_BENCH_CLIENT_CPU", cpu, 1);
+    else
+        unsetenv("JZX_BENCH_CLIENT_CPU");
+}
+
 static void prepare_child(int cpu) {
     alarm(RUN_SECONDS_MAX); /* also bounds the program that replaces this one */
     if (cpu != ANY_CPU)
@@ -80,10 +103,7 @@ static void run_jzx(const struct bench *bench, const struct setup *setup) {
 
 static void run_floor(const struct bench *bench, const struct setup *setup) {
     char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - sizeof "floor");
-    BENCH_CHECK(len > 0);
-    path[len] = '\0';
-    memcpy(strrchr(path, '/') + 1, "floor", sizeof "floor");
+    program_beside(path, sizeof path, "floor");
     char size[32];
     snprintf(size, sizeof size, "%llu", (unsigned long long)setup->size);
     execl(path, "floor", bench->floor_row, size, (char *)NULL);
@@ -167,6 +187,8 @@ bool run_once(const struct bench *bench, const struct setup *setup, struct bench
     if (child < 0)
         bench_fail("fork: %s", strerror(errno));
     if (child == 0) {
+        if (bench->has_client)
+            offer_client(setup);
         prepare_child(setup->cpu);
         dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
@@ -288,6 +310,8 @@ static void set_sides(struct measured *measured, const struct options *options) 
                           .size = size_of(bench, options),
                           .cpu = options->mode == MODE_FLOOR ? options->cpu : ANY_CPU,
                           .may_pin = options->mode != MODE_PEERS}; /* the peers do not */
+    if (bench->has_client)
+        setup.cpu = setup.workers == 1 ? bench_cpu_at(0) : ANY_CPU;
     if (options->mode == MODE_BALANCE) {
         for (setup.balance = JZX_BALANCE_ADAPTIVE; setup.balance < JZX_BALANCE_NONE;
              setup.balance++)

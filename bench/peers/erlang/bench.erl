@@ -7,7 +7,7 @@ main([Row, Size | _]) ->
     case lists:keyfind(Row, 1, rows()) of
         {Row, Run} ->
             [{module, M} = code:ensure_loaded(M) ||
-                M <- [messages, spawning, programs, timers, failures, lists]],
+                M <- [messages, spawning, programs, timers, failures, net, lists]],
             ok = logger:add_handler(bench, ?MODULE, #{}),
             ok = logger:remove_handler(default),
             spawn(fun() ->
@@ -45,7 +45,10 @@ rows() ->
      {"restart", fun failures:restart/1},
      {"monitor", fun failures:monitor/1},
      {"timer-fire", fun timers:timer_fire/1},
-     {"timer-cancel", fun timers:timer_cancel/1}].
+     {"timer-cancel", fun timers:timer_cancel/1},
+     {"tcp-64", fun net:tcp_64/1},
+     {"tcp-1000", fun net:tcp_1000/1},
+     {"udp-64", fun net:udp_64/1}].
 
 report({Seconds, Operations}) ->
     report({Seconds, Operations, 0});

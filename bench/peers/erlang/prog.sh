@@ -7,6 +7,7 @@ case $1 in
 create | monitor) flags="+hms 30 +swt very_high" ;;
 skynet | fib | memory) flags="+hms 30" ;;
 counting | fanin) flags="+swt very_high" ;;
+tcp-* | udp-*) flags="+K true +sbwt none +sbwtdcpu none +sbwtdio none" ;;
 *) flags= ;;
 esac
 # $flags is several words.

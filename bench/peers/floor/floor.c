@@ -704,6 +704,9 @@ static const struct {
     {"futex-slept", row_futex_slept},
     {"timer-fire", row_timer_fire},
     {"timer-cancel", row_timer_cancel},
+    {"tcp-64", row_tcp_64},
+    {"tcp-1000", row_tcp_1000},
+    {"udp-64", row_udp_64},
 };
 
 int main(int argc, char **argv) {

@@ -36,4 +36,9 @@ void row_futex_slept(uint64_t size, struct result *result);
 void row_timer_fire(uint64_t size, struct result *result);
 void row_timer_cancel(uint64_t size, struct result *result);
 
+/* Echo servers; their client prints the result. */
+void row_tcp_64(uint64_t size, struct result *result);
+void row_tcp_1000(uint64_t size, struct result *result);
+void row_udp_64(uint64_t size, struct result *result);
+
 #endif

@@ -52,6 +52,9 @@ var rows = map[string]func(size int) result{
 	"sync-channel":   syncChannel,
 	"sync-fanin":     syncFanin,
 	"sync-broadcast": syncBroadcast,
+	"tcp-64":       tcp64,
+	"tcp-1000":     tcp1000,
+	"udp-64":       udp64,
 }
 
 func fail(format string, args ...any) {

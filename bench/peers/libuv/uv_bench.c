@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that make sense for libuv, a library of event loops without actors; whatever WORKERS is.
+/* The rows that make sense for libuv, a library of event loops without actors; whatever WORKERS is
+ * but in the echo servers (uv_echo.c).
  * wake: round trips between two threads, each with its loop, by uv_async_send. The timers are those
  * of one loop, and a callback is a message. */
 #define _GNU_SOURCE
+#include "uv_echo.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -196,6 +199,13 @@ int main(int argc, char **argv) {
         fprintf(stderr, "SIZE is a number from 1\n");
         return 2;
     }
+    unsigned workers = (unsigned)strtoul(argv[3], NULL, 10);
+    if (strcmp(argv[1], "tcp-64") == 0)
+        serve_echo("tcp", 64, size, workers);
+    if (strcmp(argv[1], "tcp-1000") == 0)
+        serve_echo("tcp", 1000, size, workers);
+    if (strcmp(argv[1], "udp-64") == 0)
+        serve_echo("udp", 64, size, workers);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(argv[1], rows[i].name) != 0)
             continue;

@@ -4,6 +4,7 @@ mod common;
 mod futures;
 mod messages;
 mod meeting;
+mod net;
 mod parallel;
 mod servers;
 mod spawning;
@@ -13,7 +14,7 @@ mod timers;
 use common::Outcome;
 use tokio::runtime::{Builder, Runtime};
 
-fn runtime(workers: usize, has_timers: bool) -> Runtime {
+fn runtime(workers: usize, row: &str) -> Runtime {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),
@@ -21,8 +22,11 @@ fn runtime(workers: usize, has_timers: bool) -> Runtime {
     if workers > 1 {
         builder.worker_threads(workers);
     }
-    if has_timers {
+    if row.starts_with("timer-") {
         builder.enable_time();
+    }
+    if row.starts_with("tcp-") || row.starts_with("udp-") {
+        builder.enable_io();
     }
     builder.build().unwrap()
 }
@@ -57,6 +61,9 @@ async fn run(row: String, size: u64, workers: u64) -> Outcome {
         "sync-channel" => sync::channel(1, size).await,
         "sync-fanin" => sync::channel(4, size).await,
         "sync-broadcast" => sync::broadcast(size).await,
+        "tcp-64" => net::tcp(64, size).await,
+        "tcp-1000" => net::tcp(1000, size).await,
+        "udp-64" => net::udp(size).await,
         _ => std::process::exit(3),
     }
 }
@@ -80,6 +87,8 @@ fn main() {
     // In a task of its own: the task of block_on is slower to wake than others.
     let runtime = runtime(workers, row.starts_with("timer-"));
     let outcome = runtime.block_on(async { tokio::spawn(run(row, size, workers as u64)).await.unwrap() });
+    let runtime = runtime(workers, &row);
+    let outcome = runtime.block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
     println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
     std::process::exit(0);
 }

@@ -1,0 +1,57 @@
+%% SPDX-License-Identifier: MIT
+%% Echo servers: a process per connection. The client prints the result, and the node ends with it.
+-module(net).
+-compile(inline).
+-export([tcp_64/1, tcp_1000/1, udp_64/1]).
+
+tcp_64(Size) -> tcp(64, Size).
+
+tcp_1000(Size) -> tcp(1000, Size).
+
+tcp(Connections, Size) ->
+    {ok, Listener} = gen_tcp:listen(0, [binary, {active, false}, {nodelay, true},
+                                        {backlog, 1024}, {ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(Listener),
+    spawn(fun() -> run_client("tcp", Port, Connections, Size) end),
+    accept(Listener).
+
+accept(Listener) ->
+    {ok, Socket} = gen_tcp:accept(Listener),
+    Pid = spawn(fun() -> receive go -> echo(Socket) end end),
+    ok = gen_tcp:controlling_process(Socket, Pid),
+    Pid ! go,
+    accept(Listener).
+
+echo(Socket) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, Data} ->
+            ok = gen_tcp:send(Socket, Data),
+            echo(Socket);
+        {error, _} ->
+            gen_tcp:close(Socket)
+    end.
+
+udp_64(Size) ->
+    {ok, Socket} = gen_udp:open(0, [binary, {active, false}, {recbuf, 1 bsl 20}, {ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(Socket),
+    spawn(fun() -> run_client("udp", Port, 64, Size) end),
+    echo_udp(Socket).
+
+echo_udp(Socket) ->
+    {ok, {Address, Port, Data}} = gen_udp:recv(Socket, 0),
+    ok = gen_udp:send(Socket, Address, Port, Data),
+    echo_udp(Socket).
+
+run_client(Kind, Port, Connections, Size) ->
+    Arguments = [Kind, integer_to_list(Port), integer_to_list(Connections),
+                 integer_to_list(Size), os:getpid()],
+    await(open_port({spawn_executable, os:getenv("JZX_BENCH_CLIENT")},
+                    [exit_status, binary, {args, Arguments}]), <<>>).
+
+await(Client, Said) ->
+    receive
+        {Client, {data, More}} -> await(Client, <<Said/binary, More/binary>>);
+        {Client, {exit_status, Status}} ->
+            io:put_chars(Said),
+            halt(Status, [{flush, true}])
+    end.
