@@ -289,6 +289,10 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(sync_fanin)                                                                                  \
     X(sync_message)                                                                                \
     X(sync_broadcast)                                                                              \
+    X(tcp_64)                                                                                      \
+    X(tcp_1000)                                                                                    \
+    X(tcp_fiber_64)                                                                                \
+    X(tcp_fiber_1000)                                                                              \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

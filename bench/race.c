@@ -57,6 +57,10 @@ static const struct heat {
     {"sync-channel", 1, 1, false, "tokio"},
     {"sync-fanin", 1, 1, false, "tokio"},
     {"sync-broadcast", 1, 1, false, "tokio"},
+    {"tcp-64", 0.95, 0, false, NULL},
+    {"tcp-1000", 0.95, 0, false, NULL},
+    {"tcp-fiber-64", 0.95, 0, false, NULL},
+    {"tcp-fiber-1000", 0.95, 0, false, NULL},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])

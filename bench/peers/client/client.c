@@ -109,9 +109,8 @@ static void allow_descriptors(void) {
 }
 
 static void open_one(struct load *load, struct connection *connection, uint16_t port) {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
     int one = 1;
     connection->fd = socket(AF_INET, load->is_udp ? SOCK_DGRAM : SOCK_STREAM, 0);
@@ -134,8 +133,8 @@ static void send_request(struct connection *connection) {
 
 /* True if the whole echo is there. */
 static bool take_echo(struct connection *connection) {
-    ssize_t got = recv(connection->fd, connection->echo + connection->got,
-                       BYTES - connection->got, MSG_DONTWAIT);
+    ssize_t got = recv(connection->fd, connection->echo + connection->got, BYTES - connection->got,
+                       MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)
         return false;
     check(got > 0, "recv");

@@ -90,8 +90,7 @@ static int bind_socket(int type, unsigned *port) {
     must(uv_ip4_addr("127.0.0.1", (int)*port, &at), "uv_ip4_addr");
     int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) != 0 ||
-        bind(fd, (const void *)&at, sizeof at) != 0 ||
-        getsockname(fd, (void *)&at, &size) != 0)
+        bind(fd, (const void *)&at, sizeof at) != 0 || getsockname(fd, (void *)&at, &size) != 0)
         must(-errno, "bind");
     *port = ntohs(at.sin_port);
     return fd;
