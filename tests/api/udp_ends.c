@@ -153,6 +153,7 @@ JZX_TEST(a_close_completes_what_is_pending_with_closed, "E55") {
 /* Has sockets that receive in all ways; ends when it is told to. */
 static jzx_behavior_result own_much(jzx_context *ctx, const jzx_message *msg) {
     jzx_udp *udps = ctx->state;
+    jzx_test_ran();
     if (msg->tag != GO)
         return JZX_BEHAVIOR_OK;
     for (unsigned i = 0; i < 3; i++)
@@ -196,6 +197,7 @@ JZX_TEST(a_loop_is_destroyed_with_sockets_open, "E55") {
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = stop_loop, .state = udps));
     fixture_send(loop, id, GO);
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     fixture_destroy(loop);
     JZX_EXPECT_EQ(descriptors_open(), before);
 }
@@ -251,6 +253,7 @@ static jzx_behavior_result use_all(jzx_context *ctx, const jzx_message *msg) {
     jzx_udp a;
     jzx_udp b;
     jzx_future *future;
+    jzx_test_ran();
     if (msg->tag != GO)
         return JZX_BEHAVIOR_STOP; /* the first result or event */
     if (is_short(jzx_udp_open(ctx, "127.0.0.1:0", NULL, &a)))
@@ -284,6 +287,7 @@ JZX_TEST(the_nth_allocation_of_datagram_sockets_fails_for_every_n, "E55", "C+fai
     play();
     uint64_t total = fixture_allocations() - first;
     JZX_EXPECT(total > 5);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2); /* what to do, and what came of it */
     for (uint64_t n = 0; n < total; n++) {
         fixture_fail_allocations(n, n % 2 == 0 ? 1 : UINT64_MAX);
         play();
