@@ -300,6 +300,8 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(tcp_1000)                                                                                    \
     X(tcp_fiber_64)                                                                                \
     X(tcp_fiber_1000)                                                                              \
+    X(udp_64)                                                                                      \
+    X(udp_fiber_64)                                                                                \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

@@ -61,6 +61,8 @@ static const struct heat {
     {"tcp-1000", 0.95, 0, false, NULL},
     {"tcp-fiber-64", 0.95, 0, false, NULL},
     {"tcp-fiber-1000", 0.95, 0, false, NULL},
+    {"udp-64", 0.95, 0, false, NULL},
+    {"udp-fiber-64", 0.95, 0, false, NULL},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])

@@ -42,6 +42,7 @@
 #include "jzx/time.h"
 #include "jzx/timer.h"
 #include "jzx/typed.h"
+#include "jzx/udp.h"
 #include "jzx/unix.h"
 #include "jzx/version.h"
 

@@ -40,6 +40,7 @@ enum jzx__lane {
     JZX__LANE_FILE,       /* brings a file to its new owner; see file/file.h */
     JZX__LANE_SOCKET_ASK, /* see net/socket.h */
     JZX__LANE_STREAM,     /* data of an active stream, as one of the runtime; see net/active.h */
+    JZX__LANE_DATAGRAM,   /* likewise the last of a batch; see net/udp_active.h */
     JZX__LANE_COUNT
 };
 
@@ -128,5 +129,6 @@ extern const struct jzx__lane_ops jzx__lane_urgent;     /* urgent.c */
 extern const struct jzx__lane_ops jzx__lane_file;       /* file/file.c */
 extern const struct jzx__lane_ops jzx__lane_socket_ask; /* socket.c */
 extern const struct jzx__lane_ops jzx__lane_stream;     /* active.c */
+extern const struct jzx__lane_ops jzx__lane_datagram;   /* udp_active.c */
 
 #endif

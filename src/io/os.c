@@ -140,6 +140,14 @@ static ssize_t sendmsg_fd(int fd, const struct msghdr *message, int flags) {
     return checked_size(sendmsg(fd, message, flags | MSG_NOSIGNAL));
 }
 
+static int sendmmsg_fd(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+    return checked(sendmmsg(fd, messages, count, flags | MSG_NOSIGNAL));
+}
+
+static int recvmmsg_fd(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+    return checked(recvmmsg(fd, messages, count, flags, NULL));
+}
+
 /* A SIGPIPE that was pending before stays so. */
 static ssize_t sendfile_fd(int fd, int file, off_t *offset, size_t size) {
     sigset_t pipe_only;
@@ -183,5 +191,7 @@ const struct jzx__os jzx__os_system = {
     .recv = recv_fd,
     .send = send_fd,
     .sendmsg = sendmsg_fd,
+    .sendmmsg = sendmmsg_fd,
+    .recvmmsg = recvmmsg_fd,
     .sendfile = sendfile_fd,
 };

@@ -43,6 +43,9 @@ struct jzx__os {
     /* None of these raises SIGPIPE. */
     ssize_t (*send)(int fd, const void *buffer, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
+    /* Several datagrams: how many were sent or received. */
+    int (*sendmmsg)(int fd, struct mmsghdr *messages, unsigned count, int flags);
+    int (*recvmmsg)(int fd, struct mmsghdr *messages, unsigned count, int flags);
     /* From that offset of the file on, which is moved. It cannot be told not to raise SIGPIPE: the
      * thread has the signal blocked meanwhile, and what it raised is taken away. */
     ssize_t (*sendfile)(int fd, int file, off_t *offset, size_t size);

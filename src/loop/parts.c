@@ -26,6 +26,7 @@ const struct jzx__lane_ops *const jzx__lanes[JZX__LANE_COUNT] = {
     [JZX__LANE_FILE] = &jzx__lane_file,
     [JZX__LANE_SOCKET_ASK] = &jzx__lane_socket_ask,
     [JZX__LANE_STREAM] = &jzx__lane_stream,
+    [JZX__LANE_DATAGRAM] = &jzx__lane_datagram,
 };
 
 const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,12 +31,11 @@ static bool parse_v4(const char *host, uint16_t port, struct jzx__address *addre
     return inet_pton(AF_INET, host, &address->v4.sin_addr) == 1;
 }
 
-/* By the number or the name of an interface. */
-static bool parse_zone(const char *zone, uint32_t *scope) {
-    if (parse_number(zone, UINT32_MAX / 10 - 1, scope))
+bool jzx__address_interface(const char *text, uint32_t *number) {
+    if (parse_number(text, UINT32_MAX / 10 - 1, number))
         return true;
-    *scope = if_nametoindex(zone);
-    return *scope != 0;
+    *number = if_nametoindex(text);
+    return *number != 0;
 }
 
 /* host may be cut at its zone. */
@@ -47,7 +45,7 @@ static bool parse_v6(char *host, uint16_t port, struct jzx__address *address) {
     address->size = sizeof address->v6;
     if (zone != NULL) {
         *zone = '\0';
-        if (!parse_zone(zone + 1, &address->v6.sin6_scope_id))
+        if (!jzx__address_interface(zone + 1, &address->v6.sin6_scope_id))
             return false;
     }
     return inet_pton(AF_INET6, host, &address->v6.sin6_addr) == 1;
@@ -72,6 +70,18 @@ jzx_err jzx__address_parse(const char *text, struct jzx__address *address) {
     bool is_good =
         is_v6 ? parse_v6(host, (uint16_t)port, &made) : parse_v4(host, (uint16_t)port, &made);
     if (!is_good)
+        return JZX_ERR_INVALID_ARG;
+    *address = made;
+    return JZX_OK;
+}
+
+jzx_err jzx__address_parse_host(const char *text, struct jzx__address *address) {
+    char host[HOST_MAX + 1];
+    struct jzx__address made = {.size = 0};
+    if (text == NULL || strlen(text) > HOST_MAX)
+        return JZX_ERR_INVALID_ARG;
+    memcpy(host, text, strlen(text) + 1);
+    if (strchr(host, ':') != NULL ? !parse_v6(host, 0, &made) : !parse_v4(host, 0, &made))
         return JZX_ERR_INVALID_ARG;
     *address = made;
     return JZX_OK;

@@ -7,6 +7,7 @@
 #include "jzx/error.h"
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -28,6 +29,12 @@ struct jzx__address {
 /* JZX_ERR_INVALID_ARG if the text is no address with a port; address is untouched then. NULL is
  * none. */
 jzx_err jzx__address_parse(const char *text, struct jzx__address *address);
+
+/* The same without a port: "239.1.2.3", "ff02::1". */
+jzx_err jzx__address_parse_host(const char *text, struct jzx__address *address);
+
+/* The number of an interface, by its number or its name. False if there is none. */
+bool jzx__address_interface(const char *text, uint32_t *number);
 
 /* Of a Unix socket. JZX_ERR_INVALID_ARG: NULL or empty; JZX_ERR_TOO_LONG. */
 jzx_err jzx__address_parse_unix(const char *text, struct jzx__address *address);

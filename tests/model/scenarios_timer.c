@@ -79,6 +79,7 @@ const struct jzx__part_ops jzx__part_process = {0};
 const struct jzx__part_ops jzx__part_net = {0};
 const struct jzx__lane_ops jzx__lane_socket_ask = {0};
 const struct jzx__lane_ops jzx__lane_stream = {0};
+const struct jzx__lane_ops jzx__lane_datagram = {0};
 const struct jzx__lane_ops jzx__lane_job = {0};
 const struct jzx__lane_ops jzx__lane_file = {0};
 const struct jzx__kind_ops jzx__kind_fiber = {0};

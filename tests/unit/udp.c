@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Datagrams when the system has no room for them, or fails: what loopback never does. */
+#include "net/udp.h"
+
+#include "descriptors.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { DONE = 7, GO };
+
+static unsigned finished;
+
+/* How sends and receives fail. */
+static struct {
+    bool is_full;       /* nothing can be sent */
+    unsigned per_call;  /* datagrams that one call sends; 0: as many as there are */
+    unsigned interrupt; /* so many calls are interrupted first */
+    int receive_error;  /* once */
+} faults;
+
+static int send_some(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+    if (faults.interrupt != 0) {
+        faults.interrupt--;
+        return -EINTR;
+    }
+    if (faults.is_full)
+        return -EAGAIN;
+    if (faults.per_call != 0 && count > faults.per_call)
+        count = faults.per_call;
+    return jzx__os_system.sendmmsg(fd, messages, count, flags);
+}
+
+static int receive_some(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+    int error = faults.receive_error;
+    if (faults.interrupt != 0) {
+        faults.interrupt--;
+        return -EINTR;
+    }
+    faults.receive_error = 0;
+    return error != 0 ? -error : jzx__os_system.recvmmsg(fd, messages, count, flags);
+}
+
+static void run_fiber(jzx_fiber_fn fn) {
+    int before = descriptors_open();
+    jzx_loop *loop = fixture_loop();
+    struct jzx__os os = jzx__os_system;
+    os.sendmmsg = send_some;
+    os.recvmmsg = receive_some;
+    jzx__io_of(loop)->os = &os;
+    memset(&faults, 0, sizeof faults);
+    finished = 0;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = fn));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(finished, 1);
+    fixture_destroy(loop);
+    JZX_EXPECT_EQ(descriptors_open(), before);
+}
+
+struct ends {
+    jzx_udp a;
+    jzx_udp b;
+    jzx_address at_a;
+    jzx_address at_b;
+};
+
+static jzx_address address_of(jzx_loop *loop, jzx_udp udp) {
+    char text[JZX_ADDRESS_MAX];
+    jzx_address address = {{0, 0, 0, 0}};
+    JZX_EXPECT_EQ(jzx_udp_local(loop, udp, text, sizeof text), JZX_OK);
+    JZX_EXPECT_EQ(jzx_address_parse(text, &address), JZX_OK);
+    return address;
+}
+
+static struct ends open_ends(jzx_context *ctx) {
+    const jzx_udp_opts opts = JZX_UDP_OPTS(.queue_max = 10);
+    struct ends ends = {.a = JZX_NO_UDP};
+    JZX_EXPECT_EQ(jzx_udp_open(ctx, "127.0.0.1:0", &opts, &ends.a), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_open(ctx, "127.0.0.1:0", NULL, &ends.b), JZX_OK);
+    ends.at_a = address_of(ctx->loop, ends.a);
+    ends.at_b = address_of(ctx->loop, ends.b);
+    return ends;
+}
+
+/* There is room again: an arrival tells, as it is an edge that has both. */
+static void make_room(jzx_context *ctx, const struct ends *ends) {
+    faults.is_full = false;
+    JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends->b, "!", 1, &ends->at_a), JZX_OK);
+}
+
+static void expect_datagram(jzx_context *ctx, jzx_udp udp, const char *text) {
+    char buf[16];
+    jzx_datagram in = {.data = buf, .cap = sizeof buf};
+    JZX_EXPECT_EQ(jzx_udp_receive(ctx, udp, &in, JZX_NEVER), JZX_OK);
+    JZX_EXPECT(in.len == strlen(text) && memcmp(buf, text, in.len) == 0);
+}
+
+static jzx_err next_result(jzx_context *ctx, jzx_op op) {
+    jzx_message msg;
+    JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+    const jzx_result *result = msg.data;
+    JZX_EXPECT_EQ(result->op, op);
+    return (jzx_err)result->err;
+}
+
+/* ---- no room ---- */
+
+static void send_when_full(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx);
+    jzx_op ops[3];
+    faults.is_full = true;
+    JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "no", 2, &ends.at_b), JZX_ERR_FULL);
+    JZX_EXPECT_EQ(jzx_udp_send(ctx, ends.a, "no", 2, &ends.at_b, jzx_in(ctx, JZX_MS(1))),
+                  JZX_ERR_TIMEOUT);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "first", 5, &ends.at_b, DONE, &ops[0]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "gone", 4, &ends.at_b, DONE, &ops[1]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "many", 4, &ends.at_b, DONE, &ops[2]), JZX_ERR_FULL);
+    JZX_EXPECT_EQ(jzx_op_cancel(ctx->loop, ops[1]), JZX_OK);
+    JZX_EXPECT_EQ(next_result(ctx, ops[1]), JZX_ERR_CANCELLED);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "next", 4, &ends.at_b, DONE, &ops[2]), JZX_OK);
+    jzx_udp_info info = {.size = sizeof info};
+    JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, ends.a, &info), JZX_OK);
+    JZX_EXPECT(info.queued == 9 && info.sent == 0);
+    make_room(ctx, &ends);
+    JZX_EXPECT_EQ(next_result(ctx, ops[0]), JZX_OK);
+    JZX_EXPECT_EQ(next_result(ctx, ops[2]), JZX_OK);
+    expect_datagram(ctx, ends.b, "first");
+    expect_datagram(ctx, ends.b, "next");
+    finished++;
+}
+
+JZX_TEST(a_send_without_room_waits_in_the_queue_up_to_its_bound, "E55") {
+    run_fiber(send_when_full);
+}
+
+/* Three fibers that wait for room. */
+struct sender {
+    struct ends *ends;
+    jzx_err wanted;
+    unsigned done;
+};
+
+static void send_in_fiber(jzx_context *ctx) {
+    struct sender *sender = ctx->state;
+    JZX_EXPECT_EQ(jzx_udp_send(ctx, sender->ends->a, "fiber", 5, &sender->ends->at_b, JZX_NEVER),
+                  sender->wanted);
+    sender->done++;
+}
+
+static jzx_actor_id begin_send(jzx_context *ctx, struct sender *sender) {
+    jzx_actor_info info = {.size = sizeof info};
+    jzx_actor_id id =
+        fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = send_in_fiber, .state = sender));
+    do {
+        (void)jzx_yield(ctx);
+        JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, id, &info), JZX_OK);
+    } while (info.wait != JZX_WAIT_IO);
+    return id;
+}
+
+static void wait_for_room(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx);
+    struct sender sender = {.ends = &ends, .wanted = JZX_OK};
+    jzx_actor_id ids[3];
+    faults.is_full = true;
+    for (unsigned i = 0; i < 3; i++)
+        ids[i] = begin_send(ctx, &sender);
+    JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, ids[0], JZX_STOP_KILL), JZX_OK);
+    make_room(ctx, &ends);
+    for (unsigned i = 0; i < 3; i++)
+        JZX_EXPECT_EQ(jzx_join(ctx, ids[i], JZX_NEVER, NULL), JZX_OK);
+    JZX_EXPECT_EQ(sender.done, 2);
+    expect_datagram(ctx, ends.b, "fiber");
+    expect_datagram(ctx, ends.b, "fiber");
+    /* Closed while they wait. */
+    jzx_op op;
+    sender = (struct sender){.ends = &ends, .wanted = JZX_ERR_CLOSED};
+    faults.is_full = true;
+    ids[0] = begin_send(ctx, &sender);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "x", 1, &ends.at_b, DONE, &op), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_close(ctx->loop, ends.a), JZX_OK);
+    JZX_EXPECT_EQ(next_result(ctx, op), JZX_ERR_CLOSED);
+    JZX_EXPECT_EQ(jzx_join(ctx, ids[0], JZX_NEVER, NULL), JZX_OK);
+    JZX_EXPECT_EQ(sender.done, 1);
+    finished++;
+}
+
+JZX_TEST(fibers_wait_for_room_and_each_that_has_sent_wakes_the_next, "E55") {
+    run_fiber(wait_for_room);
+}
+
+/* ---- pieces and interruptions ---- */
+
+static void send_piecewise(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx);
+    jzx_datagram out[5];
+    size_t sent;
+    char names[5][2] = {"a", "b", "c", "d", "e"};
+    for (unsigned i = 0; i < 5; i++)
+        out[i] = (jzx_datagram){.data = names[i], .len = 1, .address = ends.at_b};
+    faults.per_call = 2;
+    faults.interrupt = 3;
+    JZX_EXPECT_EQ(jzx_udp_try_send_batch(ctx, ends.a, out, 5, &sent), JZX_OK);
+    JZX_EXPECT_EQ(sent, 5);
+    faults.interrupt = 3;
+    for (unsigned i = 0; i < 5; i++)
+        expect_datagram(ctx, ends.b, names[i]);
+    JZX_EXPECT_EQ(faults.interrupt, 0);
+    finished++;
+}
+
+JZX_TEST(a_batch_that_goes_in_pieces_arrives_whole, "E55") {
+    run_fiber(send_piecewise);
+}
+
+/* An error of the system itself ends an active socket; what has arrived waits. */
+static void fail_active(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx);
+    jzx_message msg;
+    faults.receive_error = ENOMEM;
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DONE, JZX_UDP_ALWAYS), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "kept", 4, &ends.at_b), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+    const jzx_udp_event *event = msg.data;
+    JZX_EXPECT(event->kind == JZX_UDP_ERROR && event->err == JZX_ERR_NO_MEMORY &&
+               event->os_error == ENOMEM);
+    expect_datagram(ctx, ends.b, "kept");
+    finished++;
+}
+
+JZX_TEST(an_error_of_the_system_makes_an_active_socket_passive, "E55") {
+    run_fiber(fail_active);
+}
