@@ -42,7 +42,7 @@
  * would wait and the fiber works off its queue, as after jzx_loop_stop), JZX_ERR_NO_MEMORY,
  * JZX_ERR_LOOP_CLOSED, and JZX_ERR_IO for what has no name of its own: jzx_last_os_error, or
  * jzx_result.os_error, has the errno. Of the _to forms JZX_ERR_NO_SUCH_ACTOR: the calling actor
- * works off its queue. An error is returned by the call or comes with the completion, never both. */
+ * works off its queue. An error is returned by the call or comes with the completion, not both. */
 #ifndef JZX_STREAM_H
 #define JZX_STREAM_H
 
