@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# misuse.sh ROOT COMPILER: wrong uses of the async macros, of those for typed actors and of the typed
-# form of the scheduler API do not compile without a warning, and the compiler names the cause. Only
-# gcc tells of all of them: skipped with others.
+# misuse.sh ROOT COMPILER: wrong uses of the async macros, of those for typed actors and of the
+# typed form of the scheduler API do not compile without a warning, and the compiler names the
+# cause. Only gcc tells of all of them: skipped with others.
 
 . "$(dirname "$0")/common.sh"
 compiler=$2

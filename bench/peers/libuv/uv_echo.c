@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Echo servers: a loop for each worker, and a listener with SO_REUSEPORT for each loop. A buffer for
- * all reads; what is read is written at once, or, if the socket has no room, by a request. */
+/* Echo servers: a loop for each worker, and a listener with SO_REUSEPORT for each loop. One buffer
+ * for all reads; what is read is written at once, or, if the socket has no room, by a request. */
 #define _GNU_SOURCE
 #include "uv_echo.h"
 
