@@ -37,7 +37,7 @@ static jzx_err fetch_step(jzx_context *ctx, const jzx_process_event *events, siz
     return self->done == 2 ? jzx_out_done(out, self->texts, sizeof self->texts) : JZX_OK;
 }
 
-static const jzx_process_ops fetch = {.size = sizeof fetch, .step = fetch_step};
+static const jzx_process_ops fetch = JZX_PROCESS_OPS(.step = fetch_step);
 
 /* ---- the handler, and the thread that does the work ---- */
 

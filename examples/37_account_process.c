@@ -48,8 +48,7 @@ static jzx_err account_step(jzx_context *ctx, const jzx_process_event *events, s
     return JZX_OK;
 }
 
-static const jzx_process_ops account = {
-    .size = sizeof account, .init = account_init, .step = account_step};
+static const jzx_process_ops account = JZX_PROCESS_OPS(.init = account_init, .step = account_step);
 
 struct customer {
     jzx_actor_id account;

@@ -18,8 +18,7 @@
     X(JZX_ERR_IO_REG_FAILED, -9, "the file descriptor could not be registered")                    \
     X(JZX_ERR_IO_NOT_WATCHED, -10, "the file descriptor is not watched")                           \
     X(JZX_ERR_MAX_ACTORS, -11, "as many are alive as the configuration allows")                    \
-    X(JZX_ERR_BUSY, -12,                                                                           \
-      "in use: the loop is being run, the clock has a loop, or the pool is registered")            \
+    X(JZX_ERR_BUSY, -12, "in use, or another operation on it has not ended")                       \
     X(JZX_ERR_EXISTS, -13, "the name is taken")                                                    \
     X(JZX_ERR_ESCALATED, -14, "the supervisor at the top has given up")                            \
     X(JZX_ERR_FULL, -15, "full: as many are in use as there is room for")                          \
@@ -41,7 +40,7 @@
     X(JZX_ERR_QUOTA_EXCEEDED, -31, "the scheduler has as many jobs as it may")                     \
     X(JZX_ERR_BACKPRESSURED, -32, "the scheduler is overloaded")                                   \
     X(JZX_ERR_SHUTDOWN, -33, "the scheduler is shut down")                                         \
-    X(JZX_ERR_UNSUPPORTED, -34, "the configuration does not offer that")                           \
+    X(JZX_ERR_UNSUPPORTED, -34, "not offered here, or excluded by the configuration")              \
     X(JZX_ERR_IO, -35, "the system has failed it: jzx_last_os_error tells why")                    \
     X(JZX_ERR_END, -36, "the end of the stream or file")                                           \
     X(JZX_ERR_NOT_FOUND, -37, "no such file, host or address")                                     \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything: #include <jzx/jzx.h>. */
+/* Everything: #include <jzx/jzx.h>. Two headers are included by themselves: jzx/test.h, for tests,
+ * and jzx/jzx.hpp, for C++. */
 #ifndef JZX_JZX_H
 #define JZX_JZX_H
 

@@ -29,6 +29,8 @@
  * linked, monitored, named, supervised and stopped, and moves between workers. It is made by
  * jzx_spawn, or jzx_spawn_wait, which returns the error of its init:
  *
+ *     static const jzx_process_ops fetch =
+ *         JZX_PROCESS_OPS(.init = fetch_init, .step = fetch_step, .close = fetch_close);
  *     jzx_spawn(loop, &JZX_SPAWN_OPTS(.process = &fetch, .method = "both", .input = urls,
  *                                     .input_len = sizeof urls), &id);
  *
@@ -75,11 +77,11 @@ typedef struct jzx_process_event {
 /* Where a step writes what is next. Valid during the step only. */
 typedef struct jzx_step_out jzx_step_out;
 
-/* The code of a process: static data, by JZX_PROCESS_OPS. */
+/* The code of a process: static data, initialised by JZX_PROCESS_OPS. */
 typedef struct jzx_process_ops {
     size_t size;
-    /* Sets up ctx->state. method is "" if the spawn gave none; input and method are borrowed for
-     * the call. Anything but JZX_OK (JZX_ERR_UNKNOWN_METHOD, say) ends the process, with
+    /* Sets up ctx->state. method is "" and input is NULL if the spawn gave none; both are borrowed
+     * for the call. Anything but JZX_OK (JZX_ERR_UNKNOWN_METHOD, say) ends the process, with
      * JZX_EXIT_FAIL. May be NULL. */
     jzx_err (*init)(jzx_context *ctx, const char *method, const void *input, size_t len);
     /* Handles events. The first step after the init has none, perhaps. Anything but JZX_OK ends the
@@ -91,7 +93,9 @@ typedef struct jzx_process_ops {
     void (*close)(jzx_context *ctx);
 } jzx_process_ops;
 
-#define JZX_PROCESS_OPS(...) ((jzx_process_ops){.size = sizeof(jzx_process_ops), __VA_ARGS__})
+/* static const jzx_process_ops fetch = JZX_PROCESS_OPS(.init = fetch_init, .step = fetch_step); */
+#define JZX_PROCESS_OPS(...)                                                                       \
+    { .size = sizeof(jzx_process_ops), __VA_ARGS__ }
 
 JZX_BEGIN_C
 

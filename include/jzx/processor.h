@@ -137,7 +137,7 @@ typedef struct jzx_stage {
     size_t config_len;
 } jzx_stage;
 
-/* The arguments for an array of stages. */
+/* The three arguments, or three fields, for an array: of stages, or of what jzx/test.h takes. */
 #define JZX_STAGES(array) (array), sizeof(array) / sizeof((array)[0]), sizeof((array)[0])
 
 JZX_BEGIN_C

@@ -72,9 +72,10 @@ typedef struct jzx_batch {
 /* The batch of a one-shot, in C. */
 #define JZX_BATCH_ONCE ((jzx_batch){1, 0, JZX_JOB_ONE_SHOT})
 
-/* A function job. Anything but JZX_OK is a failure: the job ends, and JZX_SCHEDULE_HANDLER_FAILED
- * is told. Runs on a worker of its dispatcher, or, if the scheduler is shut down first, on the
- * thread that does so. It must return soon: functions of one dispatcher run one after another. */
+/* A function job. Anything but JZX_OK is a failure: the job ends, and
+ * JZX_SCHEDULE_EVENT_HANDLER_FAILED is told. Runs on a worker of its dispatcher, or, if the
+ * scheduler is shut down first, on the thread that does so. It must return soon: functions of one
+ * dispatcher run one after another. */
 typedef jzx_err (*jzx_job_fn)(void *ctx, const jzx_batch *batch);
 
 /* Which jobs a saturated tick drops first, and which backpressure refuses. */
@@ -117,9 +118,9 @@ JZX_API jzx_err jzx_schedule_opts_init(jzx_schedule_opts *opts, size_t size);
  *   JZX_ERR_CAPACITY_EXCEEDED  the tick has slot_capacity jobs already, or too many jobs wait for
  *                              the far future. While a tick runs on another thread this is only
  *                              known later: then the job is cancelled, and
- *                              JZX_SCHEDULE_CAPACITY_EXCEEDED is told
+ *                              JZX_SCHEDULE_EVENT_CAPACITY_EXCEEDED is told
  *   JZX_ERR_QUOTA_EXCEEDED     as many jobs live as system_quota allows
- *   JZX_ERR_BACKPRESSURED      overload; jzx_schedule_metrics has the state and the reason
+ *   JZX_ERR_BACKPRESSURED      overload; jzx_schedule_metrics_get tells state and reason
  *   JZX_ERR_UNSUPPORTED        a mode that the configuration excludes
  *   JZX_ERR_SHUTDOWN           after jzx_schedule_shutdown; JZX_ERR_LOOP_CLOSED
  *   JZX_ERR_NO_MEMORY, and for functions JZX_ERR_MAX_ACTORS

@@ -38,11 +38,11 @@
  *
  * **Errors** common to all calls: JZX_ERR_INVALID_ARG (NULL, a wrong context, a length or tag out
  * of range), JZX_ERR_CLOSED, JZX_ERR_RESET (the peer has broken the connection), JZX_ERR_TIMEOUT
- * (the deadline, or the stream was idle for idle_ns), JZX_ERR_CANCELLED (the fiber works off its
- * queue, or jzx_op_cancel), JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED, and JZX_ERR_IO for what has no
- * name of its own: jzx_last_os_error, or jzx_result.os_error, has the errno. Of the _to forms
- * JZX_ERR_NO_SUCH_ACTOR: the calling actor works off its queue. An error is returned by the call,
- * or comes with the completion, never both. */
+ * (the deadline, or the stream was idle for idle_ns), JZX_ERR_CANCELLED (jzx_op_cancel; or the call
+ * would wait and the fiber works off its queue, as after jzx_loop_stop), JZX_ERR_NO_MEMORY,
+ * JZX_ERR_LOOP_CLOSED, and JZX_ERR_IO for what has no name of its own: jzx_last_os_error, or
+ * jzx_result.os_error, has the errno. Of the _to forms JZX_ERR_NO_SUCH_ACTOR: the calling actor
+ * works off its queue. An error is returned by the call or comes with the completion, not both. */
 #ifndef JZX_STREAM_H
 #define JZX_STREAM_H
 

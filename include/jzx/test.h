@@ -216,10 +216,11 @@ typedef struct jzx_test_verify_opts {
     const jzx_actor_factory *root; /* required */
     const void *config;            /* as for jzx_processor_opts */
     size_t config_len;
-    const jzx_test_input *inputs; /* dispatched one after another; these three: JZX_STAGES fits */
+    const jzx_test_input *inputs; /* dispatched one after another; these three at once:
+                                   * .inputs = JZX_STAGES(array) */
     size_t input_count;
     size_t input_size;
-    const jzx_test_override *overrides; /* likewise */
+    const jzx_test_override *overrides; /* .overrides = JZX_STAGES(array) */
     size_t override_count;
     size_t override_size;
     const jzx_pattern *pattern; /* required: of the whole trace */
