@@ -63,7 +63,7 @@ static jzx_err run_client(void *unused) {
 
 static void start_client(jzx_context *ctx, const char *address) {
     snprintf(client.port, sizeof client.port, "%s", strrchr(address, ':') + 1);
-    BENCH_CHECK(jzx_blocking_to(ctx, NULL, run_client, NULL, ENDED, NULL) == JZX_OK);
+    BENCH_CHECK(jzx_blocking_to(ctx, run_client, NULL, ENDED, NULL) == JZX_OK);
 }
 
 /* ---- connections ---- */
