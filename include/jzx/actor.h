@@ -190,7 +190,7 @@ typedef struct jzx_actor_info {
     uint32_t worker; /* that owns it; JZX_NONE: none yet */
     bool daemon;
     char name[JZX_NAME_MAX + 1]; /* "" without a name */
-    uint32_t depth;              /* messages that wait, stashed ones not counted */
+    uint32_t depth; /* messages that wait, without stashed ones and those exempt from the bound */
     uint32_t stashed;
     uint32_t mailbox_cap;
     uint32_t current_tag; /* of the message that is being handled, else 0 */

@@ -149,6 +149,8 @@ static jzx_behavior_result own(jzx_context *ctx, const jzx_message *msg) {
         scene.result = (jzx_err)result->err;
         return JZX_BEHAVIOR_STOP;
     }
+    if (msg->tag != GO)
+        return JZX_BEHAVIOR_OK; /* the water marks of the write queue */
     prepare(ctx);
     scene.err = scene.form == AS_MESSAGE ? operate_to(ctx) : operate_async(ctx);
     JZX_EXPECT_EQ(scene.err, JZX_OK);
@@ -189,6 +191,15 @@ static bool is_tried(enum operation operation, enum form form) {
     return form != AS_FUTURE || operation != CONNECT;
 }
 
+/* The fixture compares the books with the depths of the mailboxes. A depth leaves out messages that
+ * are exempt from the bound, and a fiber that waits in shutdown has one: JZX_TAG_STREAM_HIGH. */
+static void destroy(jzx_loop *loop) {
+    if (scene.form == AS_FIBER && scene.operation == SHUTDOWN)
+        JZX_EXPECT_EQ(jzx_loop_destroy(loop), JZX_OK);
+    else
+        fixture_destroy(loop);
+}
+
 static void end_one(enum operation operation, enum form form, enum end end) {
     int open_before = descriptors_open();
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
@@ -222,11 +233,11 @@ static void end_one(enum operation operation, enum form form, enum end end) {
     }
     if (scene.future != NULL) {
         JZX_EXPECT(end == DESTROYED || operation == CONNECT || jzx_future_is_ready(scene.future));
-        fixture_destroy(loop);
+        destroy(loop);
         JZX_EXPECT(jzx_future_state(scene.future) != JZX_FUTURE_PENDING);
         jzx_future_release(scene.future);
     } else {
-        fixture_destroy(loop);
+        destroy(loop);
     }
     close_scene();
     JZX_EXPECT_EQ(descriptors_open(), open_before);

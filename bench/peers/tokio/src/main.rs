@@ -87,8 +87,6 @@ fn main() {
     // In a task of its own: the task of block_on is slower to wake than others.
     let runtime = runtime(workers, &row);
     let outcome = runtime.block_on(async { tokio::spawn(run(row, size, workers as u64)).await.unwrap() });
-    let runtime = runtime(workers, &row);
-    let outcome = runtime.block_on(async { tokio::spawn(run(row, size)).await.unwrap() });
     println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
     std::process::exit(0);
 }
