@@ -2,7 +2,9 @@
 /* Parts that meet each other: kinds of actors, and what was built beside them. */
 #include "processes.h"
 
+#include <jzx/async.h>
 #include <jzx/manual.h>
+#include <jzx/unix.h>
 
 /* ---- manual actors ---- */
 
@@ -188,4 +190,34 @@ JZX_TEST(a_manual_actor_whose_handler_gives_it_up_ends_soon, "E24") {
         assert_int_equal(life.reason, JZX_EXIT_NORMAL);
         timing_close(&timing);
     }
+}
+
+/* ---- async functions ---- */
+
+struct streams {
+    jzx_await_op op;
+    jzx_stream pair[2];
+    jzx_future *read;
+    char value[sizeof(jzx_result) + 8];
+};
+
+JZX_ASYNC(streams, struct streams, int) {
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, self->pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, self->pair[0], 1, JZX_STREAM_ALWAYS), JZX_ERR_UNSUPPORTED);
+    JZX_EXPECT_EQ(jzx_stream_read_async(ctx->loop, self->pair[0], 8, &self->read), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_send(ctx, self->pair[1], "hello", 5), JZX_OK);
+    JZX_AWAIT(jzx_op_consume(&self->op, self->read, JZX_NEVER), self->value);
+    JZX_EXPECT_EQ(memcmp(self->value + sizeof(jzx_result), "hello", 5), 0);
+    jzx_test_ran();
+    JZX_RETURN(0);
+}
+JZX_END
+
+JZX_TEST(a_stream_of_an_async_function_cannot_be_active) {
+    jzx_loop *loop = fixture_loop();
+    jzx_future *future;
+    assert_int_equal(streams_spawn(loop, (struct streams){.read = NULL}, &future), JZX_OK);
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    jzx_future_release(future);
+    fixture_destroy(loop);
 }
