@@ -40,8 +40,8 @@ JZX_BEGIN_C
 
 /* Makes one, of a behaviour or a type; its init runs in the first poll. The handle is the caller's,
  * for jzx_manual_destroy. opts->place may name the worker that keeps its timers, 0 by default. Any
- * thread. Errors as jzx_spawn; JZX_ERR_INVALID_ARG also for a fiber, JZX_PLACE_CALLER and
- * JZX_FULL_DROP_OLDEST. */
+ * thread. Errors as jzx_spawn; JZX_ERR_INVALID_ARG also for a fiber, a process,
+ * JZX_PLACE_CALLER and JZX_FULL_DROP_OLDEST. */
 JZX_API jzx_err jzx_manual_create(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_manual **manual);
 
 /* Any thread. JZX_NOBODY for NULL. */

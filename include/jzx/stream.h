@@ -192,7 +192,8 @@ JZX_API jzx_err jzx_stream_read_until_async(jzx_loop *loop, jzx_stream stream, c
  * mailbox does not grow. The messages do not count against the bound of the mailbox. An idle stream
  * has no buffer.
  *
- * Only the owner, in its own turn. JZX_ERR_NOT_OWNER; JZX_ERR_BUSY: a read is pending. */
+ * Only the owner, in its own turn. JZX_ERR_NOT_OWNER; JZX_ERR_BUSY: a read is pending;
+ * JZX_ERR_UNSUPPORTED: it is an async function, which gets no messages. */
 JZX_API jzx_err jzx_stream_active(jzx_context *ctx, jzx_stream stream, uint32_t tag,
                                   uint32_t count);
 

@@ -66,7 +66,7 @@ jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
     if (actor == NULL)
         return jzx__own_cleanup(ctx) != NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_ERR_INVALID_ARG;
     const struct jzx__cold *cold = jzx__actor_cold(actor);
-    if (cold != NULL && cold->kind != JZX__KIND_BEHAVIOR)
+    if (cold != NULL && cold->kind != JZX__KIND_BEHAVIOR && cold->kind != JZX__KIND_MANUAL)
         return JZX_ERR_INVALID_ARG; /* it has none */
     struct jzx__visit visit;
     if (jzx__loop_visit(ctx->loop, &visit) == NULL)

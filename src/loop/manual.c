@@ -103,7 +103,9 @@ static jzx_err obtain_afresh(struct jzx_manual *manual, size_t *count, bool *has
 
 static jzx_err drain(struct jzx_manual *manual, size_t *count) {
     bool has;
+    jzx__manual_count(manual, true);
     jzx_err err = obtain_afresh(manual, count, &has);
+    jzx__manual_count(manual, false);
     if (err != JZX_OK || !has)
         return err;
     size_t max = *count + manual->waiting;
@@ -198,6 +200,7 @@ void jzx_manual_destroy(jzx_manual *manual) {
     if (manual == NULL)
         return;
     if (jzx__manual_phase(manual) != JZX__MANUAL_ENDED) {
+        jzx__manual_leave(manual);
         (void)jzx_actor_stop(manual->loop, manual->id, JZX_STOP_AFTER_MESSAGE);
         give_up(manual);
     }

@@ -183,9 +183,10 @@ jzx_err jzx_stream_active(jzx_context *ctx, jzx_stream handle, uint32_t tag, uin
         return JZX_ERR_NO_MEMORY;
     }
     struct jzx__stream *stream = jzx__stream_acquire(ctx->loop, handle, &err, &os_error);
-    if (stream != NULL) {
-        err = stream->socket.owner != ctx->self ? JZX_ERR_NOT_OWNER
-                                                : activate(stream, own.me, tag, count);
+    if (stream != NULL) { /* an async function would drop each message, and get the next at once */
+        err = stream->socket.owner != ctx->self   ? JZX_ERR_NOT_OWNER
+              : own.cold->kind == JZX__KIND_ASYNC ? JZX_ERR_UNSUPPORTED
+                                                  : activate(stream, own.me, tag, count);
         jzx__socket_release(&stream->socket, own.me, &done);
     }
     if (os_error != 0)

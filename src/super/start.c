@@ -10,6 +10,7 @@
 #include "super/control.h"
 #include "super/supervise.h"
 
+#include "jzx/process.h"
 #include "jzx/typed.h"
 
 #include <string.h>
@@ -54,7 +55,8 @@ static struct jzx__message *create_note(struct jzx_loop *loop, struct jzx__worke
 /* True if its first turn may take long, or fail. */
 static bool has_init(const jzx_child_spec *spec) {
     return spec->init != NULL || spec->supervisor != NULL ||
-           (spec->type != NULL && spec->type->init != NULL);
+           (spec->type != NULL && spec->type->init != NULL) ||
+           (spec->process != NULL && spec->process->init != NULL);
 }
 
 /* What tells the supervisor that the child's init is through. */

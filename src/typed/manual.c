@@ -51,6 +51,22 @@ void jzx__manual_unref(struct jzx_manual *manual) {
     jzx__free_aligned(&allocator, manual, sizeof *manual, _Alignof(struct jzx_manual));
 }
 
+void jzx__manual_count(struct jzx_manual *manual, bool on) {
+    /* relaxed: the edge that gives the turn passes it on */
+    jzx__atomic_store_relaxed(&manual->counts, on ? 1u : 0u);
+}
+
+void jzx__manual_leave(struct jzx_manual *manual) {
+    /* release: pairs with is_left, though nothing is passed but the flag; a worker that misses it
+     * hands the turn over, and the caller, who looks at the phase next, gives it back */
+    jzx__atomic_store_release(&manual->is_left, 1u);
+}
+
+static bool is_left(struct jzx_manual *manual) {
+    /* acquire: pairs with jzx__manual_leave */
+    return jzx__atomic_load_acquire(&manual->is_left) != 0;
+}
+
 void jzx__manual_wait(struct jzx_manual *manual) {
     uint32_t phase = jzx__manual_phase(manual);
     if (phase == JZX__GIVEN || phase == JZX__WITH_WORKER)
@@ -153,7 +169,7 @@ enum jzx__manual_fate jzx__manual_handle(struct jzx_manual *manual) {
                                  : turn->exits || turn->result != JZX_BEHAVIOR_OK
                                      ? JZX__MANUAL_LEFT
                                      : JZX__MANUAL_HANDLED;
-    if (needs_worker(turn)) {
+    if (needs_worker(turn) || is_left(manual)) {
         jzx__manual_give(manual);
         jzx__manual_call(manual);
     } else {
@@ -260,14 +276,40 @@ static uint32_t weight_of(const struct jzx__node *nodes) {
     return weight;
 }
 
+/* False for what others want of the actor by way of a node, which nobody handles. */
+static bool is_for_poller(const struct jzx__node *node) {
+    switch ((enum jzx__lane)node->lane) {
+    case JZX__LANE_ROOM:
+    case JZX__LANE_LEAVE:
+    case JZX__LANE_IO_ASK:
+    case JZX__LANE_FILE:
+    case JZX__LANE_SOCKET_ASK: return false;
+    default: return true;
+    }
+}
+
+static size_t count_nodes(const struct jzx__node *nodes) {
+    size_t count = 0;
+    for (; nodes != NULL; nodes = nodes->next)
+        count += is_for_poller(nodes);
+    return count;
+}
+
+/* Messages without weight (of timers, operations, urgent ones) are not in the mailbox's own
+ * counts. Nobody but the owner takes nodes out of this inbox: it is no DROP_OLDEST. */
+static size_t count_waiting(struct jzx__task *task) {
+    return count_nodes(task->head) + count_nodes(jzx__inbox_list(jzx__task_inbox(task)));
+}
+
 /* The turn is away from here on, and the actor its poller's. The token stays with the owner, so
  * that a send makes nobody look. */
 static enum jzx__fate hand_over(struct jzx_manual *manual) {
     struct jzx__task *task = &manual->actor->task;
     struct jzx__turn *turn = &manual->turn;
-    size_t waiting = task->pending + jzx__inbox_count(jzx__task_inbox(task));
     set_in_hand(manual, weight_of(manual->batch));
-    manual->waiting += waiting;
+    /* relaxed: written by the poller, before it gives the turn if it is to be true */
+    if (jzx__atomic_load_relaxed(&manual->counts) != 0)
+        manual->waiting += count_waiting(task);
     memset(turn, 0, offsetof(struct jzx__turn, exit_text));
     turn->ctx = (jzx_context){task->arg, jzx__actor_id(manual->actor), manual->loop};
     turn->actor = manual->actor;
@@ -282,6 +324,10 @@ static enum jzx__fate hand_over(struct jzx_manual *manual) {
 static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__actor *actor = turn->actor;
     struct jzx_manual *manual = jzx__cold_part(jzx__actor_cold(actor), JZX__PART_MANUAL);
+    if (is_left(manual)) {
+        jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL);
+        return JZX__FATE_OVER;
+    }
     switch (collect(me, manual)) {
     case JZX__LOOK_ENDED: return JZX__FATE_OVER;
     case JZX__LOOK_AGAIN: return JZX__FATE_AGAIN;
@@ -407,7 +453,7 @@ jzx_err jzx_manual_create(jzx_loop *loop, const jzx_spawn_opts *opts, jzx_manual
         return JZX_ERR_INVALID_ARG;
     if (full.place == JZX_PLACE_ANY)
         full.place = JZX_PLACE_WORKER(0);
-    if (full.fiber != NULL || full.place > loop->sched.worker_count ||
+    if (full.fiber != NULL || full.process != NULL || full.place > loop->sched.worker_count ||
         full.on_full == JZX_FULL_DROP_OLDEST)
         return JZX_ERR_INVALID_ARG;
     full.daemon = true;

@@ -23,7 +23,10 @@
  *       find it so.
  *   G3  who waits for an edge sleeps on phase, and every edge that somebody may wait for wakes one:
  *       the poller waits in GIVEN and WITH_WORKER, the worker in HANDLING, never both at once.
- *   G4  the record lives as long as the handle, the actor, or a request in the worker's feed. */
+ *   G4  the record lives as long as the handle, the actor, or a request in the worker's feed.
+ *   G5  an actor whose handle was given up (is_left) has nobody to handle its messages: the worker
+ *       ends it when it has the turn, whatever it traps, and a handler that returns gives it that.
+ */
 #ifndef JZX_TYPED_MANUAL_H
 #define JZX_TYPED_MANUAL_H
 
@@ -45,8 +48,10 @@ enum jzx__manual_phase {
 };
 
 struct jzx_manual {
-    _Atomic uint32_t phase; /* G1. Decides */
-    _Atomic uint32_t refs;  /* G4. Decides */
+    _Atomic uint32_t phase;   /* G1. Decides */
+    _Atomic uint32_t refs;    /* G4. Decides */
+    _Atomic uint32_t is_left; /* G5. Decides */
+    _Atomic uint32_t counts;  /* the poller wants to know how many wait. A hint */
     struct jzx_loop *loop;
     jzx_allocator allocator; /* of the loop, which may be gone before the handle */
     jzx_actor_id id;
@@ -56,7 +61,7 @@ struct jzx_manual {
     struct jzx__mpsc_node request;
     struct jzx__node *batch; /* oldest first */
     struct jzx__node *batch_last;
-    size_t waiting; /* messages that waited when the batch was made, those of the batch too */
+    size_t waiting; /* messages of the batch and, with counts, all that waited behind it */
     struct jzx__turn turn;
     struct jzx__seat seat; /* of the poller, while a handler runs */
 };
@@ -102,6 +107,13 @@ void jzx__manual_wait(struct jzx_manual *manual);
 
 /* True if the next message in hand was begun, and cannot be given back. */
 bool jzx__manual_has_begun(const struct jzx_manual *manual);
+
+/* From now on batches come with the number of messages that wait, which takes a look at each; or
+ * not any more. */
+void jzx__manual_count(struct jzx_manual *manual, bool on);
+
+/* Nobody will poll it any more (G5). */
+void jzx__manual_leave(struct jzx_manual *manual);
 
 void jzx__manual_ref(struct jzx_manual *manual);
 void jzx__manual_unref(struct jzx_manual *manual);

@@ -425,6 +425,43 @@ JZX_TEST(a_supervised_process_is_started_again_with_its_method_and_input, "D1", 
     JZX_EXPECT_EQ(journal.closes, 2);
 }
 
+/* The methods of the inits that have run. */
+static char begun[8];
+
+static jzx_err note_begin(jzx_context *ctx, const char *method, const void *input, size_t len) {
+    (void)ctx, (void)input, (void)len;
+    strncat(begun, method, sizeof begun - strlen(begun) - 1);
+    jzx_test_ran();
+    return JZX_OK;
+}
+
+static jzx_err end_when_cancelled(jzx_context *ctx, const jzx_process_event *events, size_t count,
+                                  jzx_step_out *out) {
+    (void)ctx;
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind == JZX_PROCESS_CANCEL)
+            return jzx_out_done(out, NULL, 0);
+    }
+    return JZX_OK;
+}
+
+JZX_TEST(processes_of_a_supervisor_start_one_after_another, "D1") {
+    static const jzx_process_ops ops = {
+        .size = sizeof ops, .init = note_begin, .step = end_when_cancelled};
+    struct timing timing = timing_open();
+    jzx_child_spec children[] = {{.name = "a", .process = &ops, .method = "a"},
+                                 {.name = "b", .process = &ops, .method = "b"},
+                                 {.name = "c", .process = &ops, .method = "c"}};
+    begun[0] = '\0';
+    JZX_EXPECT_EQ(
+        jzx_spawn_supervisor(timing.loop, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(children)), NULL),
+        JZX_OK);
+    for (int i = 0; i < 4; i++)
+        timing_step(&timing);
+    assert_string_equal(begun, "abc");
+    timing_close(&timing);
+}
+
 /* Moves the clock in its step: a long one. */
 static jzx_err take_time(jzx_context *ctx, struct journal *journal, jzx_step_out *out) {
     (void)out;
