@@ -226,8 +226,10 @@ static jzx_err start(jzx_context *ctx, struct server *self) {
         JZX_STREAM_OPTS(.queue_max = 64 * 1024, .send_buffer = 16 * 1024);
     const jzx_listen_opts opts = JZX_LISTEN_OPTS(.connections_max = MEMBERS_MAX, .stream = &stream);
     jzx_err err = jzx_tcp_listen(ctx, self->address, &opts, &self->listener);
-    if (err != JZX_OK)
+    if (err != JZX_OK) {
+        fprintf(stderr, "%s: %s\n", self->address, jzx_err_text(err));
         return err;
+    }
     jzx_listener_address(ctx->loop, self->listener, self->address, sizeof self->address);
     if (self->has_clients)
         return jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = try_it, .state = self), NULL);
