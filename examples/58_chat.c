@@ -2,9 +2,10 @@
 /* A chat room: one actor for each connection, and one for the room, which broadcasts every line
  * without copying it. The first line of a connection is the name of its member.
  *
- * A slow reader holds nobody up and takes no memory beyond its write queue. With JZX_TAG_STREAM_HIGH
- * its member is muted: it misses lines. With JZX_TAG_STREAM_LOW it is told how many, and hears the
- * rest. A member that has missed MISSED_MAX lines without catching up is dropped.
+ * A slow reader holds nobody up and takes no memory beyond its write queue. With
+ * JZX_TAG_STREAM_HIGH its member is muted: it misses lines. With JZX_TAG_STREAM_LOW it is told how
+ * many, and hears the rest. A member that has missed MISSED_MAX lines without catching up is
+ * dropped.
  *
  *     58_chat PORT     listens at 127.0.0.1:PORT until it is killed; 0: at a free port. Then
  *                      nc 127.0.0.1 PORT, as often as you like
