@@ -20,6 +20,7 @@ struct server {
     const char *address;
     bool has_client; /* in the same program */
     jzx_listener listener;
+    jzx_future *accept; /* futures: the one that is awaited, or NULL */
 };
 
 static void started(jzx_loop *loop, const struct server *server);
@@ -146,9 +147,10 @@ static void serve_async(jzx_context *ctx) {
     if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
         return;
     started(ctx->loop, self);
-    while (jzx_tcp_accept_async(ctx->loop, self->listener, &future) == JZX_OK) {
-        jzx_err err = jzx_await(ctx, future, JZX_NEVER, &connection.stream);
-        jzx_future_release(future);
+    while (jzx_tcp_accept_async(ctx->loop, self->listener, &self->accept) == JZX_OK) {
+        jzx_err err = jzx_await(ctx, self->accept, JZX_NEVER, &connection.stream);
+        jzx_future_release(self->accept);
+        self->accept = NULL;
         if (err != JZX_OK)
             return;
         if (echo_async_spawn(ctx->loop, connection, &future) == JZX_OK)
@@ -208,6 +210,8 @@ static jzx_err run(int way, const char *address, bool has_client) {
         err = jzx_send(loop, id, JZX_NOBODY, NULL, 0, START);
     if (err == JZX_OK)
         err = jzx_loop_run(loop);
+    if (server.accept != NULL)
+        jzx_future_release(server.accept); /* its fiber was stopped while it waited */
     jzx_loop_destroy(loop);
     return err;
 }
