@@ -66,7 +66,8 @@ function(jzx_add_library target)
 endfunction()
 
 # jzx_add_example(path/to/<name>[.c] [source...]): the program example_<name> of that file, or of
-# the sources if some are given, run as the test examples.<name>.
+# the sources if some are given, run as the test examples.<name>. If the head comment of that file
+# says what it prints, the test compares.
 function(jzx_add_example path)
     get_filename_component(name ${path} NAME_WE)
     if(ARGN)
@@ -76,6 +77,15 @@ function(jzx_add_example path)
     endif()
     jzx_compile_settings(example_${name})
     target_link_libraries(example_${name} PRIVATE jzx::jzx)
-    add_test(NAME examples.${name} COMMAND example_${name})
+    set(says)
+    if(NOT ARGN)
+        file(STRINGS ${path} says REGEX "^ \\* It prints:$")
+    endif()
+    if(says)
+        add_test(NAME examples.${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/harness/prints.sh
+            ${path} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:example_${name}>)
+    else()
+        add_test(NAME examples.${name} COMMAND example_${name})
+    endif()
     set_tests_properties(examples.${name} PROPERTIES LABELS examples)
 endfunction()

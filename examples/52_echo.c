@@ -2,8 +2,9 @@
 /* An echo server, written three times: with behaviours, which are told what arrives; with fibers,
  * which wait; and with async functions, which await futures.
  *
- *     52_echo messages | fibers | futures     listens at 127.0.0.1:5555 until it is killed
- *     52_echo                                 tries all three, with a client of its own */
+ *     52_echo messages|fibers|futures [PORT]     listens at 127.0.0.1:5555, or at that port, until
+ *                                                it is killed; 0: at a free port
+ *     52_echo                                    tries all three, with a client of its own */
 #include <jzx/jzx.h>
 
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { START = 1, ACCEPTED, BEGIN, DATA };
+enum { START = 1, ACCEPTED, BEGIN, DATA, FLUSHED };
 
 /* What a server is told. */
 struct server {
@@ -19,27 +20,35 @@ struct server {
     const char *address;
     bool has_client; /* in the same program */
     jzx_listener listener;
-    jzx_future *accepting; /* of the third way */
+    jzx_future *accept; /* futures: the one that is awaited, or NULL */
 };
 
-static void start_client(jzx_loop *loop, const struct server *server);
+static void started(jzx_loop *loop, const struct server *server);
 
 /* ---- 1: behaviours ---- */
 
-/* A connection: it ends with its actor. */
+static jzx_err echo_event(jzx_context *ctx, const jzx_stream_event *event) {
+    if (event->kind == JZX_STREAM_DATA)
+        return jzx_stream_send(ctx, event->stream, jzx_stream_data(event), event->len);
+    if (event->kind == JZX_STREAM_END)
+        return jzx_stream_shutdown_to(ctx, event->stream, FLUSHED, NULL); /* when all is out */
+    return event->err;
+}
+
+/* A connection: it ends with its actor. Of a peer that does not read nothing more is read. */
 static jzx_behavior_result echo(jzx_context *ctx, const jzx_message *msg) {
-    if (msg->tag == BEGIN) {
-        const jzx_stream *stream = msg->data;
-        jzx_stream_active(ctx, *stream, DATA, JZX_STREAM_ALWAYS);
-        return JZX_BEHAVIOR_OK;
-    }
-    if (msg->tag != DATA)
-        return JZX_BEHAVIOR_OK; /* the queue is high, or low again */
+    const jzx_stream *begun = msg->data;
     const jzx_stream_event *event = msg->data;
-    if (event->kind != JZX_STREAM_DATA)
-        return JZX_BEHAVIOR_STOP;
-    jzx_err err = jzx_stream_send(ctx, event->stream, jzx_stream_data(event), event->len);
-    return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_STOP; /* a peer that does not read */
+    jzx_err err = JZX_ERR_END; /* FLUSHED */
+    if (msg->tag == BEGIN)
+        err = jzx_stream_active(ctx, *begun, DATA, JZX_STREAM_ALWAYS);
+    else if (msg->tag == DATA)
+        err = echo_event(ctx, event);
+    else if (msg->tag == JZX_TAG_STREAM_HIGH)
+        err = jzx_stream_active(ctx, event->stream, DATA, 0);
+    else if (msg->tag == JZX_TAG_STREAM_LOW)
+        err = jzx_stream_active(ctx, event->stream, DATA, JZX_STREAM_ALWAYS);
+    return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_STOP;
 }
 
 /* A new actor may still move to an idle worker: the stream is registered where it begins. */
@@ -48,7 +57,7 @@ static jzx_behavior_result serve(jzx_context *ctx, const jzx_message *msg) {
     if (msg->tag == START) {
         if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
             return JZX_BEHAVIOR_FAIL;
-        start_client(ctx->loop, self);
+        started(ctx->loop, self);
     } else if (msg->tag == ACCEPTED) {
         const jzx_result *result = msg->data;
         const jzx_stream *stream = jzx_result_data(result);
@@ -84,7 +93,7 @@ static void serve_fiber(jzx_context *ctx) {
     jzx_actor_id id;
     if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
         return;
-    start_client(ctx->loop, self);
+    started(ctx->loop, self);
     while (jzx_tcp_accept(ctx, self->listener, JZX_NEVER, &stream) == JZX_OK) {
         if (jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = echo_fiber), &id) != JZX_OK)
             continue;
@@ -130,13 +139,6 @@ JZX_ASYNC(echo_async, struct connection, int) {
 }
 JZX_END
 
-/* A fiber that is stopped in an await does not return from it: its cleanup releases the future. */
-static void release_future(jzx_context *ctx, jzx_exit_reason reason) {
-    const struct server *self = ctx->state;
-    (void)reason;
-    jzx_future_release(self->accepting);
-}
-
 /* Accepted streams belong to the owner of the listener: this actor. */
 static void serve_async(jzx_context *ctx) {
     struct server *self = ctx->state;
@@ -144,11 +146,11 @@ static void serve_async(jzx_context *ctx) {
     jzx_future *future;
     if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
         return;
-    start_client(ctx->loop, self);
-    while (jzx_tcp_accept_async(ctx->loop, self->listener, &self->accepting) == JZX_OK) {
-        jzx_err err = jzx_await(ctx, self->accepting, JZX_NEVER, &connection.stream);
-        jzx_future_release(self->accepting);
-        self->accepting = NULL;
+    started(ctx->loop, self);
+    while (jzx_tcp_accept_async(ctx->loop, self->listener, &self->accept) == JZX_OK) {
+        jzx_err err = jzx_await(ctx, self->accept, JZX_NEVER, &connection.stream);
+        jzx_future_release(self->accept);
+        self->accept = NULL;
         if (err != JZX_OK)
             return;
         if (echo_async_spawn(ctx->loop, connection, &future) == JZX_OK)
@@ -177,10 +179,16 @@ static void call(jzx_context *ctx) {
     jzx_loop_request_stop(ctx->loop);
 }
 
-static void start_client(jzx_loop *loop, const struct server *server) {
-    if (server->has_client)
+/* It listens. */
+static void started(jzx_loop *loop, const struct server *server) {
+    char address[JZX_ADDRESS_MAX];
+    if (server->has_client) {
         (void)jzx_spawn(loop, &JZX_SPAWN_OPTS(.fiber = call, .state = (void *)(uintptr_t)server),
                         NULL);
+    } else if (jzx_listener_address(loop, server->listener, address, sizeof address) == JZX_OK) {
+        printf("listening at %s\n", address);
+        fflush(stdout);
+    }
 }
 
 /* ---- all ---- */
@@ -196,24 +204,27 @@ static jzx_err run(int way, const char *address, bool has_client) {
     jzx_err err = jzx_spawn(loop,
                             way == 0   ? &JZX_SPAWN_OPTS(.behavior = serve, .state = &server)
                             : way == 1 ? &JZX_SPAWN_OPTS(.fiber = serve_fiber, .state = &server)
-                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server,
-                                                         .cleanup = release_future),
+                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server),
                             &id);
     if (err == JZX_OK && way == 0)
         err = jzx_send(loop, id, JZX_NOBODY, NULL, 0, START);
     if (err == JZX_OK)
         err = jzx_loop_run(loop);
+    if (server.accept != NULL)
+        jzx_future_release(server.accept); /* its fiber was stopped while it waited */
     jzx_loop_destroy(loop);
     return err;
 }
 
 int main(int argc, char **argv) {
+    char address[JZX_ADDRESS_MAX];
+    snprintf(address, sizeof address, "127.0.0.1:%s", argc == 3 ? argv[2] : "5555");
     for (int way = 0; way < 3; way++) {
-        if (argc == 2 && strcmp(argv[1], ways[way]) == 0)
-            return run(way, "127.0.0.1:5555", false) == JZX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+        if ((argc == 2 || argc == 3) && strcmp(argv[1], ways[way]) == 0)
+            return run(way, address, false) == JZX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     if (argc != 1) {
-        fprintf(stderr, "usage: %s [messages | fibers | futures]\n", argv[0]);
+        fprintf(stderr, "usage: %s [messages|fibers|futures [PORT]]\n", argv[0]);
         return EXIT_FAILURE;
     }
     for (int way = 0; way < 3; way++) {

@@ -65,7 +65,7 @@ marked_tests() {
 # other_tests: the further tests of ctest that a part may name.
 other_tests() {
     for list in tests/CMakeLists.txt tests/freestanding/CMakeLists.txt \
-        tests/bindings/CMakeLists.txt; do
+        tests/bindings/CMakeLists.txt tests/clients/CMakeLists.txt; do
         [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
     done
     files tests/house '*.sh' | sed 's|.*/|house.|; s|\.sh$||'

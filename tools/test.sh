@@ -278,7 +278,7 @@ cmd_test() {
         esac
     done
     need cc make cmake cmocka
-    want g++ pkg-config clang-format spin
+    want g++ pkg-config clang-format spin nc socat curl
     ! runs_zig || want zig
     [ $scope != all ] || export JZX_STRESS=long
 

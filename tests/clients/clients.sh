@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# clients.sh SCRATCH EXAMPLES HTTP-SERVER CLIENT TEST: one test of one client. Every server listens
+# at a port that the system chooses, says so in its first line, and is stopped by its id.
+
+set -eu
+examples=$2 http_server=$3 client=$4 test=$5
+work=$1/$client.$test
+command -v "$client" || { echo "skipped: $client is not here"; exit 77; }
+rm -rf "$work"
+mkdir -p "$work"
+server=
+
+stop() {
+    [ -z "$server" ] || { kill "$server" && wait "$server" || true; } 2>/dev/null
+    server=
+}
+trap stop EXIT
+
+# start COMMAND...: sets port. The first line of the server comes through a pipe, so that nobody
+# has to look for it again and again; what follows goes there, too.
+start() {
+    rm -f "$work/said"
+    mkfifo "$work/said"
+    "$@" >"$work/said" &
+    server=$!
+    exec 3<"$work/said"
+    read -r line <&3 || { echo "$1 does not listen"; return 1; }
+    port=${line##*:}
+    echo "$line"
+}
+
+# 15 MB: more than the buffers of the system and the write queue hold.
+make_data() {
+    awk 'BEGIN { for (i = 0; i < 600000; i++) print "line", i, "of the data" }' >"$work/data"
+}
+
+# nc and socat close their sending side at the end of the input, and read on until the server
+# closes.
+talk() {
+    case $client in
+    nc) nc -N 127.0.0.1 "$port" ;;
+    socat) socat -t 600 - "TCP:127.0.0.1:$port" ;;
+    esac
+}
+
+case $test in
+echo)
+    make_data
+    for way in messages fibers futures; do
+        start "$examples/example_52_echo" $way 0
+        printf 'first\nsecond\n' | talk >"$work/answer"
+        [ "$(cat "$work/answer")" = "$(printf 'first\nsecond')" ]
+        talk <"$work/data" >"$work/answer"
+        cmp "$work/data" "$work/answer"
+        talk </dev/null >"$work/answer"
+        [ ! -s "$work/answer" ]
+        stop
+    done
+    ;;
+default_port)
+    # Another program may have the port.
+    if ! start "$examples/example_52_echo" messages; then
+        nc -z 127.0.0.1 5555 || exit 1
+        echo "skipped: port 5555 is taken"
+        exit 77
+    fi
+    [ "$port" = 5555 ]
+    [ "$(echo hello | talk)" = hello ]
+    ;;
+crash)
+    start "$examples/example_59_supervised_server" 0
+    [ "$(echo 'div 1 0' | talk)" = "" ]
+    read -r line <&3
+    [ "$line" = "crash: a connection: b != 0" ]
+    [ "$(printf 'add 1 2\nadd 3 4\n' | talk)" = "$(printf '3\n7')" ]
+    ;;
+chat)
+    start "$examples/example_58_chat" 0
+    mkfifo "$work/in" "$work/out"
+    talk <"$work/in" >"$work/out" &
+    exec 4>"$work/in" 5<"$work/out"
+    printf 'alice\nhello\n' >&4
+    read -r line <&5
+    [ "$line" = "* alice joins" ]
+    read -r line <&5
+    [ "$line" = "alice: hello" ]
+    exec 4>&-
+    wait $!
+    ;;
+http)
+    make_data
+    start "$http_server" "$work/data"
+    url=http://127.0.0.1:$port
+    # Twice over one connection.
+    curl -sS --fail --noproxy '*' -o "$work/one" "$url/" -o "$work/two" "$url/"
+    cmp "$work/data" "$work/one"
+    cmp "$work/data" "$work/two"
+    head -c 1000000 "$work/data" >"$work/body"
+    curl -sS --fail --noproxy '*' --data-binary "@$work/body" -o "$work/answer" "$url/"
+    cmp "$work/body" "$work/answer"
+    status=$(curl -sS --noproxy '*' -X DELETE -o "$work/answer" -w '%{http_code}' "$url/")
+    [ "$status" = 501 ]
+    ;;
+esac
