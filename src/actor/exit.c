@@ -398,6 +398,8 @@ void jzx__actor_end(struct jzx__worker *me, struct jzx__actor *actor, jzx_exit_r
         jzx__actor_announce(loop, actor);
     const struct jzx__cold *cold = jzx__actor_cold(actor);
     if (JZX_UNLIKELY(cold != NULL)) {
+        if (JZX_UNLIKELY(cold->kind == JZX__KIND_MANUAL))
+            FOR_PARTS(loop, cold, reclaim, me, actor);
         FOR_PARTS(loop, cold, cancel, me, actor);
         jzx__trap_disarm(actor);
         if (actor->task.care & JZX__CARE_DROP_OLDEST)

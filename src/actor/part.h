@@ -50,6 +50,9 @@ struct jzx__part_ops {
                       void **record);
     /* Nothing can fail any more, and the actor with that record cannot be sent to yet. */
     void (*settle)(void *record, jzx_actor_id id);
+    /* The actor ends, and its turn may be away, for kinds that have it so (JZX__KIND_MANUAL): takes
+     * it back, with all that it has left to do, before any part cancels. */
+    void (*reclaim)(struct jzx__worker *me, struct jzx__actor *actor);
     /* The actor can still be sent to: nothing new of the part is to reach it. */
     void (*cancel)(struct jzx__worker *me, struct jzx__actor *actor);
     /* Before its mail is buried. */

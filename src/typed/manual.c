@@ -276,29 +276,33 @@ static uint32_t weight_of(const struct jzx__node *nodes) {
     return weight;
 }
 
-/* False for what others want of the actor by way of a node, which nobody handles. */
-static bool is_for_poller(const struct jzx__node *node) {
+/* False for what may be a request to the actor, which nobody handles: it is known when it is filed.
+ */
+static bool is_message(const struct jzx__node *node) {
     switch ((enum jzx__lane)node->lane) {
-    case JZX__LANE_ROOM:
-    case JZX__LANE_LEAVE:
-    case JZX__LANE_IO_ASK:
-    case JZX__LANE_FILE:
-    case JZX__LANE_SOCKET_ASK: return false;
-    default: return true;
+    case JZX__LANE_USER:
+    case JZX__LANE_RUNTIME:
+    case JZX__LANE_ANSWER:
+    case JZX__LANE_GROUP:
+    case JZX__LANE_OP:
+    case JZX__LANE_IO:
+    case JZX__LANE_JOB:
+    case JZX__LANE_STREAM: return true;
+    default: return false;
     }
 }
 
-static size_t count_nodes(const struct jzx__node *nodes) {
-    size_t count = 0;
-    for (; nodes != NULL; nodes = nodes->next)
-        count += is_for_poller(nodes);
-    return count;
-}
-
-/* Messages without weight (of timers, operations, urgent ones) are not in the mailbox's own
- * counts. Nobody but the owner takes nodes out of this inbox: it is no DROP_OLDEST. */
+/* Messages without weight (of timers, operations, urgent ones) are not in the mailbox's own counts.
+ * Nobody but the owner takes nodes out of this inbox, which is no DROP_OLDEST; it is not taken in
+ * for this, as others could fill it once more (mailbox/B2). */
 static size_t count_waiting(struct jzx__task *task) {
-    return count_nodes(task->head) + count_nodes(jzx__inbox_list(jzx__task_inbox(task)));
+    size_t count = 0;
+    for (const struct jzx__node *node = task->head; node != NULL; node = node->next)
+        count++;
+    const struct jzx__node *node = jzx__inbox_list(jzx__task_inbox(task));
+    for (; node != NULL; node = node->next)
+        count += is_message(node);
+    return count;
 }
 
 /* The turn is away from here on, and the actor its poller's. The token stays with the owner, so
@@ -354,8 +358,9 @@ static bool is_inside(const struct jzx_manual *manual) {
     return seat == &manual->seat;
 }
 
-/* The actor ends: the turn is the worker's. */
-static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
+/* The actor ends: the turn is the worker's. What its handlers have begun, and what came meanwhile,
+ * is filed while all parts of the actor can still cancel it. */
+static void reclaim(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx_manual *manual = jzx__cold_part(jzx__actor_cold(actor), JZX__PART_MANUAL);
     for (;;) {
         switch (jzx__manual_phase(manual)) {
@@ -389,7 +394,7 @@ static size_t size_bytes(const void *record) {
 }
 
 const struct jzx__part_ops jzx__part_manual = {
-    .cancel = cancel, .release = release, .size_bytes = size_bytes};
+    .reclaim = reclaim, .release = release, .size_bytes = size_bytes};
 
 /* ---- making one ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts that meet each other: kinds of actors, and what was built beside them. */
+#include "descriptors.h"
 #include "processes.h"
 
 #include <jzx/async.h>
@@ -220,4 +221,41 @@ JZX_TEST(a_stream_of_an_async_function_cannot_be_active) {
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     jzx_future_release(future);
     fixture_destroy(loop);
+}
+
+/* ---- a loop that ends while a turn is away ---- */
+
+static jzx_behavior_result begin_much(jzx_context *ctx, const jzx_message *msg) {
+    jzx_stream pair[2];
+    (void)msg;
+    set_timers(ctx);
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    jzx_test_ran();
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(what_a_manual_actor_has_begun_ends_with_the_loop, "E24") {
+    for (int i = 0; i < 3; i++) {
+        int before = descriptors_open();
+        struct timing timing = timing_open();
+        struct life life = {.count = 0};
+        jzx_manual *manual = NULL;
+        assert_int_equal(jzx_manual_create(timing.loop,
+                                           &JZX_SPAWN_OPTS(.behavior = begin_much, .state = &life,
+                                                           .cleanup = note_cleanup),
+                                           &manual),
+                         JZX_OK);
+        fixture_send(timing.loop, jzx_manual_id(manual), 1);
+        assert_int_equal(jzx_manual_poll_one(manual, NULL), JZX_OK);
+        if (i == 1) /* with the poller */
+            timing_step(&timing);
+        if (i == 2) /* to be taken in later */
+            JZX_EXPECT_EQ(jzx_send_after(timing.loop, jzx_manual_id(manual), JZX_NOBODY, NULL, 0, 1,
+                                         JZX_MS(1), NULL),
+                          JZX_OK);
+        timing_close(&timing);
+        assert_int_equal(life.cleaned, 1);
+        assert_int_equal(descriptors_open(), before);
+        jzx_manual_destroy(manual);
+    }
 }
