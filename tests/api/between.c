@@ -72,6 +72,7 @@ JZX_TEST(a_manual_actor_that_traps_stops_ends_with_its_handle, "E24") {
     assert_int_equal(life.cleaned, 1);
     assert_int_equal(life.reason, JZX_EXIT_NORMAL);
     timing_close(&timing);
+    assert_true(jzx_test_runs() != 0);
 }
 
 JZX_TEST(urgent_messages_overtake_in_manual_actors, "E24") {
@@ -125,6 +126,7 @@ JZX_TEST(exit_signals_reach_manual_actors, "E24") {
         jzx_manual_destroy(manual);
     }
     fixture_destroy(loop);
+    assert_true(jzx_test_runs() != 0);
 }
 
 static void set_timers(jzx_context *ctx) {
@@ -221,6 +223,7 @@ JZX_TEST(a_stream_of_an_async_function_cannot_be_active) {
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     jzx_future_release(future);
     fixture_destroy(loop);
+    assert_true(jzx_test_runs() != 0);
 }
 
 /* ---- a loop that ends while a turn is away ---- */
@@ -258,4 +261,5 @@ JZX_TEST(what_a_manual_actor_has_begun_ends_with_the_loop, "E24") {
         assert_int_equal(descriptors_open(), before);
         jzx_manual_destroy(manual);
     }
+    assert_true(jzx_test_runs() != 0);
 }
