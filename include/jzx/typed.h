@@ -233,8 +233,6 @@ JZX_API jzx_err jzx_type_call_wait(jzx_loop *loop, const jzx_type_call *call, ui
 /* t_is_answer_m. */
 JZX_API bool jzx_type_is_answer(const jzx_message *msg, uint32_t tag, void *answer, size_t len);
 
-JZX_END_C
-
 /* ---- tags: 256 for each type, from a hash of its name on. Questions are answered with the tag of
  * the question plus JZX_TYPE_MESSAGES_MAX ---- */
 
@@ -244,8 +242,8 @@ JZX_END_C
     JZX_TYPED_HASH(i) JZX_TYPED_HASH(i + 1) JZX_TYPED_HASH(i + 2) JZX_TYPED_HASH(i + 3)
 
 /* Straight code, so that the compiler makes a number of it. Of long names 24 characters count. */
-static inline __attribute__((always_inline, unused)) uint32_t jzx_type_base(const char *name,
-                                                                            size_t length) {
+JZX_API inline __attribute__((always_inline)) uint32_t jzx_type_base(const char *name,
+                                                                     size_t length) {
     uint32_t hash = 0x811C9DC5u ^ (uint32_t)length;
     JZX_TYPED_HASH_4(0u)
     JZX_TYPED_HASH_4(4u)
@@ -256,7 +254,7 @@ static inline __attribute__((always_inline, unused)) uint32_t jzx_type_base(cons
     return 0x40000000u + (hash >> 9 << 8);
 }
 
-static inline __attribute__((always_inline, unused)) jzx_behavior_result
+JZX_API inline __attribute__((always_inline)) jzx_behavior_result
 jzx_type_dispatch(jzx_context *ctx, const jzx_message *msg, const jzx_actor_type *type,
                   const jzx_message_type *messages, uint32_t base, uint32_t count) {
     uint32_t index = msg->tag - base;
@@ -264,6 +262,8 @@ jzx_type_dispatch(jzx_context *ctx, const jzx_message *msg, const jzx_actor_type
         return messages[index].handle(ctx, msg);
     return jzx_type_stray(ctx, msg, type);
 }
+
+JZX_END_C
 
 /* ---- lists of fields: the first argument, then pairs of a type and a name ---- */
 

@@ -164,3 +164,10 @@ jzx_err jzx_spawn_on(jzx_loop *loop, const jzx_spawn_opts *opts, const jzx_sourc
     jzx__visit_end(&visit);
     return err;
 }
+
+/* For other languages: the inline functions of the header as symbols. */
+extern inline uint32_t jzx_type_base(const char *name, size_t length);
+extern inline jzx_behavior_result jzx_type_dispatch(jzx_context *ctx, const jzx_message *msg,
+                                                    const jzx_actor_type *type,
+                                                    const jzx_message_type *messages, uint32_t base,
+                                                    uint32_t count);
