@@ -94,11 +94,16 @@ pub const Config = extern struct {
     max_io_watchers: u32 = 0,
     schedule: ?*const anyopaque = null,
     deadlock_after_ns: u64 = 0,
+    urgent_cap: u32 = 0,
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.
 pub const SpawnFlags = packed struct(u8) { daemon: bool = false, account: bool = false, _: u6 = 0 };
-pub const FiberFlags = packed struct(u8) { migratable: bool = false, _: u7 = 0 };
+pub const FiberFlags = packed struct(u8) {
+    migratable: bool = false,
+    trap_stop: bool = false,
+    _: u6 = 0,
+};
 
 pub const SpawnOpts = extern struct {
     size: usize = @sizeOf(SpawnOpts),
@@ -116,7 +121,11 @@ pub const SpawnOpts = extern struct {
     fiber: ?FiberFn = null,
     stack_size_bytes: u32 = 0,
     fiber_flags: FiberFlags = .{},
-    reserved: [3]u64 = .{ 0, 0, 0 },
+    type: ?*const anyopaque = null,
+    process: ?*const anyopaque = null,
+    method: ?[*:0]const u8 = null,
+    input: ?*const anyopaque = null,
+    input_len: usize = 0,
 };
 
 pub const exit_text_max = 71;
@@ -183,6 +192,12 @@ pub const ChildSpec = extern struct {
     fiber: ?FiberFn = null,
     stack_size_bytes: u32 = 0,
     migratable: bool = false,
+    trap_stop: bool = false,
+    type: ?*const anyopaque = null,
+    process: ?*const anyopaque = null,
+    method: ?[*:0]const u8 = null,
+    input: ?*const anyopaque = null,
+    input_len: usize = 0,
 };
 
 pub const SupervisorOpts = extern struct {

@@ -50,6 +50,9 @@ pub const Error = error{
     NoDescriptors,
     NoSpace,
     TooLong,
+    UnknownCommand,
+    UnknownMethod,
+    Terminated,
 };
 
 /// The error of code -1 - index.
@@ -65,7 +68,7 @@ pub const by_code = [_]Error{
     error.Shutdown,     error.Unsupported,      error.Io,            error.End,
     error.NotFound,     error.Permission,       error.Refused,       error.Reset,
     error.Unreachable,  error.AddressInUse,     error.NoDescriptors, error.NoSpace,
-    error.TooLong,
+    error.TooLong,      error.UnknownCommand,   error.UnknownMethod, error.Terminated,
 };
 
 /// A code that this binding does not know, of a newer library, is `error.Unknown`.
