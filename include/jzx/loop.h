@@ -37,7 +37,7 @@ JZX_API uint32_t jzx_loop_workers(const jzx_loop *loop);
  * JZX_ERR_LOOP_CLOSED once the loop was stopped, JZX_ERR_BUSY if it is being run, also by the
  * caller itself, JZX_ERR_FULL inside JZX_NESTING_MAX runs of other loops on this thread,
  * JZX_ERR_NO_MEMORY if its threads cannot be started (nothing has run then),
- * JZX_ERR_INVALID_ARG. */
+ * JZX_ERR_INVALID_STATE in a child of fork(2), for loops of its parent, JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_run(jzx_loop *loop);
 
 /* For a host that has its own loop: runs what is ready until nothing is, or until the deadline has
@@ -99,7 +99,8 @@ JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);
 
 /* Ends what is left as request_stop does, then frees everything. No thread may use the loop during
- * or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the loop is run. */
+ * or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the loop is run;
+ * JZX_ERR_INVALID_STATE in a child of fork(2), for loops of its parent. */
 JZX_API jzx_err jzx_loop_destroy(jzx_loop *loop);
 
 JZX_END_C

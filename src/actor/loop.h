@@ -57,6 +57,7 @@ struct jzx_loop {
     size_t default_heap_quota;     /* 0: unlimited */
     _Atomic uint64_t left_at_stop; /* messages that a gentle stop has left unhandled; a gauge */
     uint32_t calls_max;
+    uint32_t forks; /* jzx__fork_count when it was created: in a child it is another */
     jzx_on_wait on_wait;
     jzx_on_stall on_stall;
     _Atomic uint32_t calls; /* functions that wait for worker 0. Decides */

@@ -18,9 +18,11 @@
 #include "actor/urgent.h"
 #include "sched/balance.h"
 #include "sched/crew.h"
+#include "sched/fork.h"
 #include "sched/pass.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static jzx_exit_reason reason_of(jzx_behavior_result result) {
@@ -46,7 +48,19 @@ static JZX_COLD void end_failed(struct jzx__worker *me, struct jzx__actor *actor
     jzx__actor_end(me, actor, reason_of(result), text_of(result));
 }
 
+/* In a child of fork(2) that has come back from the code of an actor there is no way on: the loop
+ * and its descriptors are the parent's. */
+static void refuse_child(struct jzx__worker *lost) {
+    const struct jzx_loop *loop = jzx__loop_of(lost);
+    if (loop->forks == jzx__fork_count())
+        return;
+    jzx__log(&loop->sched.log, JZX_LOG_ERROR,
+             "a child of fork returns to the loop of its parent: call exec or _exit in it");
+    abort();
+}
+
 JZX_COLD enum jzx__fate jzx__turn_lose(struct jzx__worker *lost, struct jzx__turn *turn) {
+    refuse_child(lost);
     uint64_t returned_at_ns = jzx__clock_now(&lost->sched->clock); /* a destructor may take long */
     jzx__seat_leave(turn->seat, 0);
     turn->jump = NULL; /* no user code runs any more */

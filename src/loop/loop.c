@@ -21,6 +21,7 @@
 #include "loop/stop.h"
 #include "op/op.h"
 #include "sched/balance.h"
+#include "sched/fork.h"
 #include "sched/idle.h"
 #include "sched/watchdog.h"
 #include "schedule/make.h"
@@ -188,6 +189,8 @@ jzx_loop *jzx_loop_create(const jzx_config *config) {
     if (loop == NULL)
         return NULL;
     memset(loop, 0, sizeof *loop);
+    jzx__fork_watch();
+    loop->forks = jzx__fork_count();
     if (open_loop(loop, &filled))
         return loop;
     jzx__free_aligned(&filled.allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
@@ -307,6 +310,8 @@ static jzx_err begin_as(jzx_loop *loop, struct jzx__drive *drive,
                         bool (*enter)(struct jzx_loop *loop, struct jzx__drive *drive)) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
+    if (loop->forks != jzx__fork_count())
+        return JZX_ERR_INVALID_STATE;
     if (!enter(loop, drive))
         return JZX_ERR_BUSY;
     jzx_err err = drive->nested                    ? JZX_ERR_BUSY
@@ -514,6 +519,8 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     if (loop == NULL)
         return JZX_OK;
     struct jzx__drive drive;
+    if (loop->forks != jzx__fork_count())
+        return JZX_ERR_INVALID_STATE;
     if (!jzx__loop_enter(loop, &drive))
         return JZX_ERR_BUSY;
     if (drive.nested) {
