@@ -1,70 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Echo servers, loaded by a client in a process of its own (peers/client): what the server uses of
- * all CPUs per request, and what an idle connection takes. Each connection has an actor, which is a
- * behaviour with an active stream or a fiber that reads and writes. */
-#include "bench.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+ * all CPUs per request. Each connection has an actor: a behaviour with an active stream, or a fiber
+ * that reads and writes. */
+#include "client.h"
 
 JZX_BENCH_SHOWS("C29");
 
 enum { BEGIN, DATA, ACCEPTED, ENDED };
 
 #define BUFFER_SIZE 4096u
-
-static void allow_descriptors(void) {
-    struct rlimit limit;
-    BENCH_CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-    limit.rlim_cur = limit.rlim_max;
-    BENCH_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-}
-
-/* ---- the client ---- */
-
-struct client {
-    const char *kind;
-    uint32_t connections;
-    uint64_t requests;
-    char port[8];
-    double seconds; /* of the server's CPUs */
-    double notes[3];
-    unsigned long long answered;
-};
-
-static struct client client;
-
-static void read_answer(FILE *answer) {
-    double amount;
-    unsigned long long handovers;
-    BENCH_CHECK(fscanf(answer, "%lf %llu %lf %llu %lf %lf %lf", &client.seconds, &client.answered,
-                       &amount, &handovers, &client.notes[0], &client.notes[1],
-                       &client.notes[2]) == 7);
-}
-
-/* On a thread of the blocking pool, which sleeps meanwhile. */
-static jzx_err run_client(void *unused) {
-    char command[512];
-    (void)unused;
-    snprintf(command, sizeof command, "exec '%s' %s %s %u %llu %d", getenv("JZX_BENCH_CLIENT"),
-             client.kind, client.port, (unsigned)client.connections,
-             (unsigned long long)client.requests, (int)getpid());
-    FILE *answer = popen(command, "r");
-    BENCH_CHECK(answer != NULL);
-    read_answer(answer);
-    BENCH_CHECK(pclose(answer) == 0);
-    return JZX_OK;
-}
-
-static void start_client(jzx_context *ctx, const char *address) {
-    snprintf(client.port, sizeof client.port, "%s", strrchr(address, ':') + 1);
-    BENCH_CHECK(jzx_blocking_to(ctx, run_client, NULL, ENDED, NULL) == JZX_OK);
-}
 
 /* ---- connections ---- */
 
@@ -120,7 +64,7 @@ static jzx_behavior_result serve(jzx_context *ctx, const jzx_message *msg) {
         BENCH_CHECK(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &self->listener) == JZX_OK);
         BENCH_CHECK(jzx_listener_address(ctx->loop, self->listener, address, sizeof address) ==
                     JZX_OK);
-        start_client(ctx, address);
+        client_start(ctx, address, ENDED);
         accept_next(ctx, self);
         return JZX_BEHAVIOR_OK;
     case ACCEPTED:
@@ -137,13 +81,10 @@ static jzx_behavior_result serve(jzx_context *ctx, const jzx_message *msg) {
 static void run_tcp(jzx_loop *loop, uint32_t connections, uint64_t size, jzx_fiber_fn fiber,
                     struct bench_run *run) {
     struct server server = {.fiber = fiber};
-    allow_descriptors();
-    client = (struct client){.kind = "tcp", .connections = connections, .requests = size};
+    client_prepare("tcp", connections, size);
     bench_start(loop, bench_spawn(loop, serve, &server), BEGIN, 0);
     bench_run_to_end(loop);
-    run->seconds = client.seconds;
-    run->ops = client.answered;
-    memcpy(run->notes, client.notes, sizeof client.notes);
+    client_report(run);
 }
 
 static void run_tcp_64(jzx_loop *loop, uint64_t size, struct bench_run *run) {
@@ -162,8 +103,6 @@ static void run_fiber_1000(jzx_loop *loop, uint64_t size, struct bench_run *run)
     run_tcp(loop, 1000, size, echo_by_fiber, run);
 }
 
-static const char *const notes[] = {"requests_per_s", "p50_us", "p99_us", NULL};
-
 /* The aim: at most 1.1 times the naive event loop. */
 #define TCP_ROW(symbol, label, text, function, row)                                                \
     const struct bench symbol = {                                                                  \
@@ -172,7 +111,7 @@ static const char *const notes[] = {"requests_per_s", "p50_us", "p99_us", NULL};
         .checked = "every byte",                                                                   \
         .batch = "1",                                                                              \
         .shows = shows,                                                                            \
-        .notes = notes,                                                                            \
+        .notes = client_notes,                                                                     \
         .kind = BENCH_BOTH,                                                                        \
         .run = function,                                                                           \
         .size = 30000,                                                                             \

@@ -2,12 +2,7 @@
 /* An echo server over UDP, loaded by a client in a process of its own (peers/client) from 64
  * sockets: what the server uses of all CPUs per request. One actor has the socket: a behaviour with
  * an active socket, or a fiber that receives and sends batches. */
-#include "bench.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "client.h"
 
 JZX_BENCH_SHOWS("C29");
 
@@ -16,46 +11,14 @@ enum { BEGIN, DATA, ENDED };
 #define SOCKETS 64u
 #define PAYLOAD 64u
 
-/* ---- the client ---- */
-
-struct client {
-    uint64_t requests;
-    char port[8];
-    double seconds; /* of the server's CPUs */
-    double notes[3];
-    unsigned long long answered;
-};
-
-static struct client client;
-
-static void read_answer(FILE *answer) {
-    double amount;
-    unsigned long long handovers;
-    BENCH_CHECK(fscanf(answer, "%lf %llu %lf %llu %lf %lf %lf", &client.seconds, &client.answered,
-                       &amount, &handovers, &client.notes[0], &client.notes[1],
-                       &client.notes[2]) == 7);
-}
-
-/* On a thread of the blocking pool, which sleeps meanwhile. */
-static jzx_err run_client(void *unused) {
-    char command[512];
-    (void)unused;
-    snprintf(command, sizeof command, "exec '%s' udp %s %u %llu %d", getenv("JZX_BENCH_CLIENT"),
-             client.port, SOCKETS, (unsigned long long)client.requests, (int)getpid());
-    FILE *answer = popen(command, "r");
-    BENCH_CHECK(answer != NULL);
-    read_answer(answer);
-    BENCH_CHECK(pclose(answer) == 0);
-    return JZX_OK;
-}
-
+/* Opens the socket and starts the client. */
 static jzx_udp open_server(jzx_context *ctx) {
     const jzx_udp_opts opts = JZX_UDP_OPTS(.receive_buffer = 1u << 20);
     char address[JZX_ADDRESS_MAX];
     jzx_udp udp;
     BENCH_CHECK(jzx_udp_open(ctx, "127.0.0.1:0", &opts, &udp) == JZX_OK);
     BENCH_CHECK(jzx_udp_local(ctx->loop, udp, address, sizeof address) == JZX_OK);
-    snprintf(client.port, sizeof client.port, "%s", strrchr(address, ':') + 1);
+    client_start(ctx, address, ENDED);
     return udp;
 }
 
@@ -72,7 +35,6 @@ static jzx_behavior_result echo(jzx_context *ctx, const jzx_message *msg) {
     if (msg->tag == BEGIN) {
         jzx_udp udp = open_server(ctx);
         BENCH_CHECK(jzx_udp_active(ctx, udp, DATA, JZX_UDP_ALWAYS) == JZX_OK);
-        BENCH_CHECK(jzx_blocking_to(ctx, run_client, NULL, ENDED, NULL) == JZX_OK);
         return JZX_BEHAVIOR_OK;
     }
     const jzx_result *result = msg->data;
@@ -99,7 +61,6 @@ static jzx_behavior_result lead_fiber(jzx_context *ctx, const jzx_message *msg) 
         *udp = open_server(ctx);
         BENCH_CHECK(jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = echo_batches, .state = udp),
                               NULL) == JZX_OK);
-        BENCH_CHECK(jzx_blocking_to(ctx, run_client, NULL, ENDED, NULL) == JZX_OK);
         return JZX_BEHAVIOR_OK;
     }
     return JZX_BEHAVIOR_STOP; /* closes the socket, and so ends the fiber */
@@ -110,12 +71,10 @@ static jzx_behavior_result lead_fiber(jzx_context *ctx, const jzx_message *msg) 
 static void run_udp(jzx_loop *loop, uint64_t size, jzx_behavior_fn behavior,
                     struct bench_run *run) {
     jzx_udp udp = JZX_NO_UDP;
-    client = (struct client){.requests = size};
+    client_prepare("udp", SOCKETS, size);
     bench_start(loop, bench_spawn(loop, behavior, &udp), BEGIN, 0);
     bench_run_to_end(loop);
-    run->seconds = client.seconds;
-    run->ops = client.answered;
-    memcpy(run->notes, client.notes, sizeof client.notes);
+    client_report(run);
 }
 
 static void run_active(jzx_loop *loop, uint64_t size, struct bench_run *run) {
@@ -126,8 +85,6 @@ static void run_fiber(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     run_udp(loop, size, lead_fiber, run);
 }
 
-static const char *const notes[] = {"requests_per_s", "p50_us", "p99_us", NULL};
-
 /* The aim: at most 1.1 times the naive event loop. */
 #define UDP_ROW(symbol, label, text, function)                                                     \
     const struct bench symbol = {                                                                  \
@@ -136,7 +93,7 @@ static const char *const notes[] = {"requests_per_s", "p50_us", "p99_us", NULL};
         .checked = "every byte",                                                                   \
         .batch = "1",                                                                              \
         .shows = shows,                                                                            \
-        .notes = notes,                                                                            \
+        .notes = client_notes,                                                                     \
         .kind = BENCH_BOTH,                                                                        \
         .run = function,                                                                           \
         .size = 30000,                                                                             \
