@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! libjzx for Zig: actors, supervision, fibers, timers and readiness, on the C interface.
+//! libjzx for Zig: actors, supervision, fibers, timers, readiness and streams, on the C interface.
 //!
 //!     const Greeter = struct {
 //!         greeted: u32 = 0,
@@ -28,6 +28,7 @@ pub const supervisor = @import("jzx/supervisor.zig");
 pub const io = @import("jzx/io.zig");
 pub const timer = @import("jzx/timer.zig");
 pub const message = @import("jzx/message.zig");
+pub const stream = @import("jzx/stream.zig");
 
 pub const Error = @import("jzx/error.zig").Error;
 pub const errorText = @import("jzx/error.zig").text;
@@ -58,6 +59,13 @@ pub const us = timer.us;
 pub const ms = timer.ms;
 pub const seconds = timer.seconds;
 
+pub const Op = @import("jzx/op.zig").Op;
+pub const Result = @import("jzx/op.zig").Result;
+pub const Stream = stream.Stream;
+pub const Listener = stream.Listener;
+pub const tcp = stream.tcp;
+pub const unix = stream.unix;
+
 /// For the root file of a program: `pub const panic = jzx.panic;`.
 pub const panic = @import("jzx/panic.zig").panic;
 
@@ -71,6 +79,8 @@ pub const tag = struct {
     pub const ask_down = c.tag_ask_down;
     pub const exit = c.tag_exit;
     pub const down = c.tag_down;
+    pub const stream_high = c.tag_stream_high;
+    pub const stream_low = c.tag_stream_low;
 };
 
 /// The version of the library that is linked.
@@ -78,4 +88,4 @@ pub fn version() [:0]const u8 {
     return @import("std").mem.span(c.jzx_version());
 }
 
-// Newer parts of the library get a file and a line each: jzx/stream.zig for jzx/stream.h.
+// Newer parts of the library get a file and a line each: jzx/stream.zig for jzx/stream.h, say.

@@ -326,7 +326,7 @@ pub fn Ref(comptime Msg: type) type {
             deadline_ns: u64,
         ) CallError!Answer {
             comptime message.checkSendable(Answer);
-            if (comptime message.isSlice(Answer))
+            if (comptime message.isSlice(Answer) or message.isView(Answer))
                 @compileError("jzx: callWait frees its answer, so it cannot be a slice");
             const it = message.encode(Msg, &msg);
             const to = ref.raw();

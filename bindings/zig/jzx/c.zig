@@ -241,6 +241,80 @@ pub const ChildAdded = extern struct {
     name: [name_max + 1]u8,
 };
 
+/// C's bit-fields again.
+pub const StreamFlags = packed struct(u8) {
+    delay: bool = false,
+    keepalive: bool = false,
+    _: u6 = 0,
+};
+pub const ListenFlags = packed struct(u8) {
+    reuse_port: bool = false,
+    v6_only: bool = false,
+    _: u6 = 0,
+};
+
+pub const StreamOpts = extern struct {
+    size: usize = @sizeOf(StreamOpts),
+    queue_max: u32 = 0,
+    queue_high: u32 = 0,
+    queue_low: u32 = 0,
+    receive_buffer: u32 = 0,
+    send_buffer: u32 = 0,
+    idle_ns: u64 = 0,
+    flags: StreamFlags = .{},
+};
+
+pub const ListenOpts = extern struct {
+    size: usize = @sizeOf(ListenOpts),
+    backlog: u32 = 0,
+    connections_max: u32 = 0,
+    flags: ListenFlags = .{},
+    mode: u32 = 0,
+    stream: ?*const StreamOpts = null,
+};
+
+pub const ConnectOpts = extern struct {
+    size: usize = @sizeOf(ConnectOpts),
+    local: ?[*:0]const u8 = null,
+    stream: ?*const StreamOpts = null,
+};
+
+pub const StreamEventKind = enum(u32) { data = 1, passive, end, err, high, low, _ };
+
+pub const StreamEvent = extern struct {
+    stream: u64,
+    kind: StreamEventKind,
+    err: Err,
+    os_error: c_int,
+    len: u32,
+    queued: u64,
+};
+
+pub const StreamInfo = extern struct {
+    size: usize = @sizeOf(StreamInfo),
+    owner: u64 = 0,
+    fd: c_int = -1,
+    is_active: bool = false,
+    is_reading: bool = false,
+    received: u64 = 0,
+    sent: u64 = 0,
+    queued: u64 = 0,
+    buffered: u64 = 0,
+};
+
+pub const Result = extern struct {
+    op: u64,
+    err: i16,
+    os_error: u16,
+    len: u32,
+};
+
+/// A `struct iovec` that is only read.
+pub const Part = extern struct {
+    base: [*]const u8,
+    len: usize,
+};
+
 pub const tag_reserved: u32 = 0xFFFF0000;
 pub const tag_io: u32 = 0xFFFF0001;
 pub const tag_child_added: u32 = 0xFFFF0004;
@@ -250,6 +324,8 @@ pub const tag_ask_timeout: u32 = 0xFFFF0012;
 pub const tag_exit: u32 = 0xFFFF0013;
 pub const tag_down: u32 = 0xFFFF0014;
 pub const tag_ask_down: u32 = 0xFFFF0015;
+pub const tag_stream_high: u32 = 0xFFFF0060;
+pub const tag_stream_low: u32 = 0xFFFF0061;
 
 pub const io_read: u32 = 1;
 pub const io_write: u32 = 2;
@@ -264,6 +340,9 @@ pub const unlimited: u32 = 0xFFFFFFFF;
 pub const none: u32 = 0xFFFFFFFE;
 pub const never: u64 = 0xFFFFFFFFFFFFFFFF;
 pub const msg_len_max: u32 = 0x7FFFFFFF;
+pub const stream_always: u32 = 0xFFFFFFFF;
+pub const stream_parts_max: u32 = 64;
+pub const address_max: u32 = 128;
 
 // version.h, error.h
 pub extern fn jzx_version() [*:0]const u8;
@@ -465,3 +544,169 @@ pub extern fn jzx_supervisor_add(
 ) Err;
 pub extern fn jzx_supervisor_remove(loop: *Loop, sup: u64, name: [*:0]const u8) Err;
 pub extern fn jzx_supervisor_restart(loop: *Loop, sup: u64, name: [*:0]const u8) Err;
+
+// op.h
+pub extern fn jzx_result_data(result: *const Result) [*]u8;
+pub extern fn jzx_op_cancel(loop: *Loop, op: u64) Err;
+
+// stream.h
+pub extern fn jzx_stream_read(
+    ctx: *Context,
+    stream: u64,
+    buf: [*]u8,
+    cap: usize,
+    deadline_ns: u64,
+    len: *usize,
+) Err;
+pub extern fn jzx_stream_read_exact(
+    ctx: *Context,
+    stream: u64,
+    buf: [*]u8,
+    len: usize,
+    deadline_ns: u64,
+) Err;
+pub extern fn jzx_stream_read_until(
+    ctx: *Context,
+    stream: u64,
+    delimiter: c_char,
+    buf: [*]u8,
+    cap: usize,
+    deadline_ns: u64,
+    len: *usize,
+) Err;
+pub extern fn jzx_stream_read_to(ctx: *Context, stream: u64, cap: usize, tag: u32, op: ?*u64) Err;
+pub extern fn jzx_stream_read_exact_to(
+    ctx: *Context,
+    stream: u64,
+    len: usize,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_stream_read_until_to(
+    ctx: *Context,
+    stream: u64,
+    delimiter: c_char,
+    cap: usize,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_stream_active(ctx: *Context, stream: u64, tag: u32, count: u32) Err;
+pub extern fn jzx_stream_data(event: *const StreamEvent) [*]u8;
+pub extern fn jzx_stream_write(
+    ctx: *Context,
+    stream: u64,
+    buf: [*]const u8,
+    len: usize,
+    deadline_ns: u64,
+) Err;
+pub extern fn jzx_stream_writev(
+    ctx: *Context,
+    stream: u64,
+    parts: [*]const Part,
+    count: usize,
+    deadline_ns: u64,
+) Err;
+pub extern fn jzx_stream_sendfile(
+    ctx: *Context,
+    stream: u64,
+    fd: c_int,
+    offset: u64,
+    len: usize,
+    deadline_ns: u64,
+    sent: ?*usize,
+) Err;
+pub extern fn jzx_stream_shutdown(ctx: *Context, stream: u64, deadline_ns: u64) Err;
+pub extern fn jzx_stream_send(ctx: *Context, stream: u64, buf: [*]const u8, len: usize) Err;
+pub extern fn jzx_stream_write_to(
+    ctx: *Context,
+    stream: u64,
+    buf: [*]const u8,
+    len: usize,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_stream_writev_to(
+    ctx: *Context,
+    stream: u64,
+    parts: [*]const Part,
+    count: usize,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_stream_sendfile_to(
+    ctx: *Context,
+    stream: u64,
+    fd: c_int,
+    offset: u64,
+    len: usize,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_stream_shutdown_to(ctx: *Context, stream: u64, tag: u32, op: ?*u64) Err;
+pub extern fn jzx_stream_close(loop: *Loop, stream: u64) Err;
+pub extern fn jzx_stream_give(ctx: *Context, stream: u64, to: u64) Err;
+pub extern fn jzx_stream_info_get(loop: *Loop, stream: u64, info: *StreamInfo) Err;
+pub extern fn jzx_stream_peer(loop: *Loop, stream: u64, text: [*]u8, size: usize) Err;
+pub extern fn jzx_stream_local(loop: *Loop, stream: u64, text: [*]u8, size: usize) Err;
+pub extern fn jzx_stream_set_nodelay(loop: *Loop, stream: u64, on: bool) Err;
+pub extern fn jzx_stream_set_keepalive(
+    loop: *Loop,
+    stream: u64,
+    idle_ns: u64,
+    interval_ns: u64,
+    count: u32,
+) Err;
+pub extern fn jzx_stream_set_linger(loop: *Loop, stream: u64, seconds: c_int) Err;
+pub extern fn jzx_listener_accept(
+    ctx: *Context,
+    listener: u64,
+    deadline_ns: u64,
+    stream: *u64,
+) Err;
+pub extern fn jzx_listener_accept_to(ctx: *Context, listener: u64, tag: u32, op: ?*u64) Err;
+pub extern fn jzx_listener_close(loop: *Loop, listener: u64) Err;
+pub extern fn jzx_listener_give(ctx: *Context, listener: u64, to: u64) Err;
+pub extern fn jzx_listener_address(loop: *Loop, listener: u64, text: [*]u8, size: usize) Err;
+
+// tcp.h, unix.h
+pub extern fn jzx_tcp_listen(
+    ctx: *Context,
+    address: [*:0]const u8,
+    opts: ?*const ListenOpts,
+    listener: *u64,
+) Err;
+pub extern fn jzx_tcp_connect(
+    ctx: *Context,
+    address: [*:0]const u8,
+    opts: ?*const ConnectOpts,
+    deadline_ns: u64,
+    stream: *u64,
+) Err;
+pub extern fn jzx_tcp_connect_to(
+    ctx: *Context,
+    address: [*:0]const u8,
+    opts: ?*const ConnectOpts,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_unix_listen(
+    ctx: *Context,
+    address: [*:0]const u8,
+    opts: ?*const ListenOpts,
+    listener: *u64,
+) Err;
+pub extern fn jzx_unix_connect(
+    ctx: *Context,
+    address: [*:0]const u8,
+    opts: ?*const ConnectOpts,
+    deadline_ns: u64,
+    stream: *u64,
+) Err;
+pub extern fn jzx_unix_connect_to(
+    ctx: *Context,
+    address: [*:0]const u8,
+    opts: ?*const ConnectOpts,
+    tag: u32,
+    op: ?*u64,
+) Err;
+pub extern fn jzx_unix_pair(ctx: *Context, opts: ?*const StreamOpts, pair: *[2]u64) Err;

@@ -4,9 +4,11 @@
 //! - A plain value travels as a copy of its bytes, a slice of those as a copy of its elements, and
 //!   a pointer as an address: the object is the sender's to hand over. Their tag is `plain_tag`.
 //! - Of a tagged union the active field travels, by the same rules, and its value is the tag.
+//! - A view (`op.Result`, `stream.Event`) is a message of the runtime with data behind it. One that
+//!   is sent on travels as a copy of both.
 //!
-//! Everything else is a compile error. A receiver's slice is the message itself, valid during the
-//! call (in a fiber until its next receive).
+//! Everything else is a compile error. A receiver's slice or view is the message itself, valid
+//! during the call (in a fiber until its next receive).
 
 const std = @import("std");
 const c = @import("c.zig");
@@ -44,6 +46,7 @@ fn problemOf(comptime Msg: type) ?[]const u8 {
 
 /// A pointer, a slice, or a plain value: what one message can carry.
 fn payloadProblem(comptime T: type) ?[]const u8 {
+    if (isView(T)) return null;
     if (!isSlice(T)) return plainProblem(T);
     const slice = @typeInfo(T).pointer;
     if (slice.sentinel_ptr != null)
@@ -53,6 +56,7 @@ fn payloadProblem(comptime T: type) ?[]const u8 {
 
 /// Whether a copy of the bytes is all there is to the value.
 fn plainProblem(comptime T: type) ?[]const u8 {
+    if (isView(T)) return "a view refers to the message that it came with; send it by itself";
     switch (@typeInfo(T)) {
         .void, .bool, .int, .float, .@"enum" => {},
         .pointer => |pointer| switch (pointer.size) {
@@ -97,6 +101,11 @@ pub fn isSlice(comptime T: type) bool {
     };
 }
 
+/// Whether a message is read through the type, by its `fromMessage`, and sent on as its `whole`.
+pub fn isView(comptime T: type) bool {
+    return @typeInfo(T) == .@"struct" and @hasDecl(T, "fromMessage");
+}
+
 /// The tag that a field of a tagged union travels with: for `io.watch`, and for senders in C.
 pub fn tagOf(comptime Msg: type, comptime field: std.meta.Tag(Msg)) u32 {
     return @intFromEnum(field);
@@ -112,6 +121,10 @@ pub inline fn encode(comptime Msg: type, msg: *const Msg) Encoded {
 }
 
 inline fn payload(comptime T: type, value: *const T, tag: u32) Encoded {
+    if (comptime isView(T)) {
+        const whole = value.whole();
+        return .{ .data = @ptrCast(whole.ptr), .len = whole.len, .tag = tag };
+    }
     if (comptime isSlice(T)) return .{
         .data = @ptrCast(value.ptr),
         .len = value.len * @sizeOf(@typeInfo(T).pointer.child),
@@ -140,6 +153,7 @@ pub inline fn decode(comptime Msg: type, raw: *const c.Message) DecodeError!Msg 
 }
 
 inline fn unpack(comptime T: type, raw: *const c.Message) error{BadMessage}!T {
+    if (comptime isView(T)) return T.fromMessage(raw);
     if (comptime isSlice(T)) {
         const Element = @typeInfo(T).pointer.child;
         if (@sizeOf(Element) == 0) return &.{};

@@ -6,5 +6,6 @@ test {
     _ = @import("supervisor.zig");
     _ = @import("timer.zig");
     _ = @import("io.zig");
+    _ = @import("stream.zig");
     _ = @import("layout.zig");
 }

@@ -177,6 +177,49 @@ const struct place jzx_zig_places[] = {
     F(jzx_child_added, child),
     F(jzx_child_added, err),
     F(jzx_child_added, name),
+    S(jzx_stream_opts),
+    F(jzx_stream_opts, size),
+    F(jzx_stream_opts, queue_max),
+    F(jzx_stream_opts, queue_high),
+    F(jzx_stream_opts, queue_low),
+    F(jzx_stream_opts, receive_buffer),
+    F(jzx_stream_opts, send_buffer),
+    F(jzx_stream_opts, idle_ns),
+    S(jzx_listen_opts),
+    F(jzx_listen_opts, size),
+    F(jzx_listen_opts, backlog),
+    F(jzx_listen_opts, connections_max),
+    F(jzx_listen_opts, mode),
+    F(jzx_listen_opts, stream),
+    S(jzx_connect_opts),
+    F(jzx_connect_opts, size),
+    F(jzx_connect_opts, local),
+    F(jzx_connect_opts, stream),
+    S(jzx_stream_event),
+    F(jzx_stream_event, stream),
+    F(jzx_stream_event, kind),
+    F(jzx_stream_event, err),
+    F(jzx_stream_event, os_error),
+    F(jzx_stream_event, len),
+    F(jzx_stream_event, queued),
+    S(jzx_stream_info),
+    F(jzx_stream_info, size),
+    F(jzx_stream_info, owner),
+    F(jzx_stream_info, fd),
+    F(jzx_stream_info, is_active),
+    F(jzx_stream_info, is_reading),
+    F(jzx_stream_info, received),
+    F(jzx_stream_info, sent),
+    F(jzx_stream_info, queued),
+    F(jzx_stream_info, buffered),
+    S(jzx_result),
+    F(jzx_result, op),
+    F(jzx_result, err),
+    F(jzx_result, os_error),
+    F(jzx_result, len),
+    {"iovec", "", 0, sizeof(struct iovec)},
+    {"iovec", "base", offsetof(struct iovec, iov_base), sizeof(void *)},
+    {"iovec", "len", offsetof(struct iovec, iov_len), sizeof(size_t)},
 };
 const size_t jzx_zig_place_count = sizeof jzx_zig_places / sizeof jzx_zig_places[0];
 
@@ -258,6 +301,8 @@ const struct constant jzx_zig_constants[] = {
     C(JZX_TAG_EXIT),
     C(JZX_TAG_DOWN),
     C(JZX_TAG_ASK_DOWN),
+    C(JZX_TAG_STREAM_HIGH),
+    C(JZX_TAG_STREAM_LOW),
     C(JZX_IO_READ),
     C(JZX_IO_WRITE),
     C(JZX_IO_ERROR),
@@ -269,6 +314,15 @@ const struct constant jzx_zig_constants[] = {
     C(JZX_NONE),
     C(JZX_NEVER),
     C(JZX_MSG_LEN_MAX),
+    C(JZX_STREAM_ALWAYS),
+    C(JZX_STREAM_PARTS_MAX),
+    C(JZX_ADDRESS_MAX),
+    C(JZX_STREAM_DATA),
+    C(JZX_STREAM_PASSIVE),
+    C(JZX_STREAM_END),
+    {"JZX_STREAM_ERR", JZX_STREAM_ERROR},
+    C(JZX_STREAM_HIGH),
+    C(JZX_STREAM_LOW),
 };
 const size_t jzx_zig_constant_count = sizeof jzx_zig_constants / sizeof jzx_zig_constants[0];
 
@@ -281,4 +335,20 @@ void jzx_zig_with_bit(jzx_spawn_opts *opts, int which) {
         opts->account = true;
     else
         opts->migratable = true;
+}
+
+void jzx_zig_stream_with_bit(jzx_stream_opts *opts, int which) {
+    memset(opts, 0, sizeof *opts);
+    if (which == 0)
+        opts->delay = true;
+    else
+        opts->keepalive = true;
+}
+
+void jzx_zig_listen_with_bit(jzx_listen_opts *opts, int which) {
+    memset(opts, 0, sizeof *opts);
+    if (which == 0)
+        opts->reuse_port = true;
+    else
+        opts->v6_only = true;
 }

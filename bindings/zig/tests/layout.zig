@@ -19,6 +19,8 @@ const Constant = extern struct { name: [*:0]const u8, value: u64 };
 extern const jzx_zig_constants: [1]Constant;
 extern const jzx_zig_constant_count: usize;
 extern fn jzx_zig_with_bit(opts: *c.SpawnOpts, which: c_int) void;
+extern fn jzx_zig_stream_with_bit(opts: *c.StreamOpts, which: c_int) void;
+extern fn jzx_zig_listen_with_bit(opts: *c.ListenOpts, which: c_int) void;
 
 fn places() []const Place {
     const first: [*]const Place = &jzx_zig_places;
@@ -53,10 +55,20 @@ const structs = .{
     .{ c.ChildInfo, "jzx_child_info" },
     .{ c.SupervisorInfo, "jzx_supervisor_info" },
     .{ c.ChildAdded, "jzx_child_added" },
+    .{ c.StreamOpts, "jzx_stream_opts" },
+    .{ c.ListenOpts, "jzx_listen_opts" },
+    .{ c.ConnectOpts, "jzx_connect_opts" },
+    .{ c.StreamEvent, "jzx_stream_event" },
+    .{ c.StreamInfo, "jzx_stream_info" },
+    .{ c.Result, "jzx_result" },
+    .{ c.Part, "iovec" },
 };
 
 fn isBits(comptime T: type) bool {
-    return T == c.SpawnFlags or T == c.FiberFlags;
+    return switch (T) {
+        c.SpawnFlags, c.FiberFlags, c.StreamFlags, c.ListenFlags => true,
+        else => false,
+    };
 }
 
 test "every struct has the size and the places that C gives it" {
@@ -97,6 +109,18 @@ test "bit-fields are where C has them" {
     jzx_zig_with_bit(&opts, 2);
     try testing.expectEqual(c.SpawnFlags{}, opts.flags);
     try testing.expectEqual(c.FiberFlags{ .migratable = true }, opts.fiber_flags);
+
+    var stream: c.StreamOpts = undefined;
+    jzx_zig_stream_with_bit(&stream, 0);
+    try testing.expectEqual(c.StreamFlags{ .delay = true }, stream.flags);
+    jzx_zig_stream_with_bit(&stream, 1);
+    try testing.expectEqual(c.StreamFlags{ .keepalive = true }, stream.flags);
+
+    var listen: c.ListenOpts = undefined;
+    jzx_zig_listen_with_bit(&listen, 0);
+    try testing.expectEqual(c.ListenFlags{ .reuse_port = true }, listen.flags);
+    jzx_zig_listen_with_bit(&listen, 1);
+    try testing.expectEqual(c.ListenFlags{ .v6_only = true }, listen.flags);
 }
 
 fn constantOf(name: []const u8) !u64 {
@@ -130,6 +154,7 @@ const enums = .{
     .{ c.Balance, "JZX_BALANCE_" },
     .{ c.OnWait, "JZX_ON_WAIT_" },
     .{ c.OnStall, "JZX_ON_STALL_" },
+    .{ c.StreamEventKind, "JZX_STREAM_" },
 };
 
 test "every constant has the value that C gives it" {

@@ -6,12 +6,14 @@
 
 function class_c(type) {
     gsub(/JZX_[A-Z_]+ /, "", type)
-    if (type ~ /\*/ || type ~ /(_fn|_hook|_destructor)( [a-z_]+)?$/) return "pointer"
+    if (type ~ /[*\[]/ || type ~ /(_fn|_hook|_destructor)( [a-z_]+)?$/) return "pointer"
     if (type ~ /jzx_ask_handle/) return "struct"
     if (type ~ /^(const )?void$/) return "none"
     if (type ~ /bool/) return "bool"
     if (type ~ /uint64_t|size_t|jzx_actor_id|jzx_timer_id|jzx_monitor_ref|jzx_op/) return "64"
+    if (type ~ /^jzx_(stream|listener) /) return "64"
     if (type ~ /uint16_t/) return "16"
+    if (type ~ /^char /) return "8"
     if (type ~ /double/) return "double"
     return "32" # uint32_t, int, jzx_err and the other enums
 }
@@ -23,6 +25,7 @@ function class_zig(type) {
     if (type ~ /bool/) return "bool"
     if (type ~ /^(u64|usize)$/) return "64"
     if (type ~ /^u16$/) return "16"
+    if (type ~ /^c_char$/) return "8"
     if (type ~ /^f64$/) return "double"
     return "32" # u32, c_int, Err and the enums
 }

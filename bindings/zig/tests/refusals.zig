@@ -25,6 +25,11 @@ export fn manyInUnion() void {
     actorOf(union(enum) { job: struct { parts: [*]u8 }, none });
 }
 
+// expected: cannot be sent: in 'event': a view refers to the message that it came with
+export fn viewInStruct() void {
+    actorOf(struct { event: jzx.stream.Event });
+}
+
 // expected: cannot be sent: the sentinel of a slice is not sent
 export fn sentinel() void {
     actorOf([:0]const u8);
