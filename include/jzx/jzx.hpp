@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libjzx for C++17: a thin layer of classes over the C interface, all in this header.
+/* libjzx for C++17: a thin layer of classes over the C interface, all in this header; those for
+ * streams are in jzx/stream.hpp.
  *
  *     jzx::loop loop;
  *     auto greeter = loop.spawn([greeted = 0](jzx::context &ctx, const jzx::message &msg) mutable {
