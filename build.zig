@@ -104,7 +104,7 @@ fn addExamples(
     optimize: std.builtin.OptimizeMode,
 ) void {
     const all = b.step("run-examples", "Run the examples");
-    for ([_][]const u8{ "hello", "supervised", "fibers" }) |name| {
+    for ([_][]const u8{ "hello", "supervised", "fibers", "echo" }) |name| {
         const example = b.addExecutable(.{
             .name = b.fmt("jzx-{s}", .{name}),
             .root_module = b.createModule(.{

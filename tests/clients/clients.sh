@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# clients.sh SCRATCH EXAMPLES HTTP-SERVER CLIENT TEST: one test of one client. Every server listens
-# at a port that the system chooses, says so in its first line, and is stopped by its id.
+# clients.sh SCRATCH EXAMPLES HTTP-SERVER CLIENT TEST: one test of one client.
 
 set -eu
 examples=$2 http_server=$3 client=$4 test=$5
@@ -10,26 +9,7 @@ work=$1/$client.$test
 command -v "$client" || { echo "skipped: $client is not here"; exit 77; }
 rm -rf "$work"
 mkdir -p "$work"
-server=
-
-stop() {
-    [ -z "$server" ] || { kill "$server" && wait "$server" || true; } 2>/dev/null
-    server=
-}
-trap stop EXIT
-
-# start COMMAND...: sets port. The first line of the server comes through a pipe, so that nobody
-# has to look for it again and again; what follows goes there, too.
-start() {
-    rm -f "$work/said"
-    mkfifo "$work/said"
-    "$@" >"$work/said" &
-    server=$!
-    exec 3<"$work/said"
-    read -r line <&3 || { echo "$1 does not listen"; return 1; }
-    port=${line##*:}
-    echo "$line"
-}
+. "$(dirname "$0")/server.sh"
 
 # 15 MB: more than the buffers of the system and the write queue hold.
 make_data() {

@@ -55,9 +55,9 @@ check_refusals() {
 
 # An example prints what its head says.
 check_examples() {
-    for name in hello supervised fibers; do
+    for name in hello supervised fibers echo; do
         sed -n 's|^//!     ||p' "$binding/examples/$name.zig" >"$work/$name.expected"
-        "$work/out/bin/jzx-$name" 2>"$work/$name.printed"
+        "$work/out/bin/jzx-$name" >"$work/$name.printed" 2>&1
         diff "$work/$name.expected" "$work/$name.printed" || { echo "in $name.zig"; return 1; }
     done
 }
