@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! libjzx for Zig: actors, supervision, fibers, timers, readiness and streams, on the C interface.
+//! libjzx for Zig: actors, supervision, fibers, timers, streams, datagrams and files, on the C interface.
 //!
 //!     const Greeter = struct {
 //!         greeted: u32 = 0,
@@ -23,12 +23,15 @@
 
 /// The C interface itself, for what has no wrapper.
 pub const c = @import("jzx/c.zig");
+pub const c_io = @import("jzx/c_io.zig");
 pub const actor = @import("jzx/actor.zig");
 pub const supervisor = @import("jzx/supervisor.zig");
 pub const io = @import("jzx/io.zig");
 pub const timer = @import("jzx/timer.zig");
 pub const message = @import("jzx/message.zig");
 pub const stream = @import("jzx/stream.zig");
+pub const udp = @import("jzx/udp.zig");
+pub const file = @import("jzx/file.zig");
 
 pub const Error = @import("jzx/error.zig").Error;
 pub const errorText = @import("jzx/error.zig").text;
@@ -63,6 +66,7 @@ pub const Op = @import("jzx/op.zig").Op;
 pub const Result = @import("jzx/op.zig").Result;
 pub const Stream = stream.Stream;
 pub const Listener = stream.Listener;
+pub const File = file.File;
 pub const tcp = stream.tcp;
 pub const unix = stream.unix;
 

@@ -334,7 +334,8 @@ pub const Listener = enum(u64) {
     }
 };
 
-fn textIn(room: *AddressBuffer) [:0]const u8 {
+/// The text that a call has put there.
+pub fn textIn(room: *AddressBuffer) [:0]const u8 {
     return std.mem.span(@as([*:0]const u8, @ptrCast(room)));
 }
 

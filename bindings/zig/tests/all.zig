@@ -7,5 +7,6 @@ test {
     _ = @import("timer.zig");
     _ = @import("io.zig");
     _ = @import("stream.zig");
+    _ = @import("file.zig");
     _ = @import("layout.zig");
 }

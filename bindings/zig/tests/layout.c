@@ -217,6 +217,44 @@ const struct place jzx_zig_places[] = {
     F(jzx_result, err),
     F(jzx_result, os_error),
     F(jzx_result, len),
+    S(jzx_file_info),
+    F(jzx_file_info, bytes),
+    F(jzx_file_info, allocated),
+    F(jzx_file_info, modified_ns),
+    F(jzx_file_info, accessed_ns),
+    F(jzx_file_info, changed_ns),
+    F(jzx_file_info, device),
+    F(jzx_file_info, inode),
+    F(jzx_file_info, kind),
+    F(jzx_file_info, mode),
+    F(jzx_file_info, user),
+    F(jzx_file_info, group),
+    F(jzx_file_info, links),
+    F(jzx_file_info, reserved),
+    S(jzx_address),
+    F(jzx_address, opaque),
+    S(jzx_udp_opts),
+    F(jzx_udp_opts, size),
+    F(jzx_udp_opts, peer),
+    F(jzx_udp_opts, datagram_max),
+    F(jzx_udp_opts, queue_max),
+    F(jzx_udp_opts, receive_buffer),
+    F(jzx_udp_opts, send_buffer),
+    S(jzx_datagram),
+    F(jzx_datagram, data),
+    F(jzx_datagram, cap),
+    F(jzx_datagram, len),
+    F(jzx_datagram, size),
+    F(jzx_datagram, address),
+    S(jzx_udp_event),
+    F(jzx_udp_event, udp),
+    F(jzx_udp_event, kind),
+    F(jzx_udp_event, err),
+    F(jzx_udp_event, os_error),
+    F(jzx_udp_event, len),
+    F(jzx_udp_event, size),
+    F(jzx_udp_event, next),
+    F(jzx_udp_event, from),
     {"iovec", "", 0, sizeof(struct iovec)},
     {"iovec", "base", offsetof(struct iovec, iov_base), sizeof(void *)},
     {"iovec", "len", offsetof(struct iovec, iov_len), sizeof(size_t)},
@@ -323,6 +361,24 @@ const struct constant jzx_zig_constants[] = {
     {"JZX_STREAM_ERR", JZX_STREAM_ERROR},
     C(JZX_STREAM_HIGH),
     C(JZX_STREAM_LOW),
+    C(JZX_FILE_OTHER),
+    C(JZX_FILE_REGULAR),
+    C(JZX_FILE_FOLDER),
+    C(JZX_FILE_LINK),
+    C(JZX_FILE_HERE),
+    C(JZX_FILE_READ),
+    C(JZX_FILE_WRITE),
+    C(JZX_FILE_CREATE),
+    C(JZX_FILE_NEW),
+    C(JZX_FILE_TRUNCATE),
+    C(JZX_FILE_APPEND),
+    C(JZX_FILE_DIRECTORY),
+    C(JZX_FILE_NO_FOLLOW),
+    C(JZX_UDP_DATA),
+    C(JZX_UDP_PASSIVE),
+    {"JZX_UDP_ERR", JZX_UDP_ERROR},
+    C(JZX_UDP_ALWAYS),
+    C(JZX_UDP_SIZE_MAX),
 };
 const size_t jzx_zig_constant_count = sizeof jzx_zig_constants / sizeof jzx_zig_constants[0];
 
@@ -349,6 +405,18 @@ void jzx_zig_listen_with_bit(jzx_listen_opts *opts, int which) {
     memset(opts, 0, sizeof *opts);
     if (which == 0)
         opts->reuse_port = true;
+    else
+        opts->v6_only = true;
+}
+
+void jzx_zig_udp_with_bit(jzx_udp_opts *opts, int which) {
+    memset(opts, 0, sizeof *opts);
+    if (which == 0)
+        opts->reuse_port = true;
+    else if (which == 1)
+        opts->reuse_address = true;
+    else if (which == 2)
+        opts->broadcast = true;
     else
         opts->v6_only = true;
 }

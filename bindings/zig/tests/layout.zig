@@ -5,6 +5,7 @@
 const std = @import("std");
 const jzx = @import("jzx");
 const c = jzx.c;
+const c_io = jzx.c_io;
 const testing = std.testing;
 
 const Place = extern struct {
@@ -20,6 +21,7 @@ extern const jzx_zig_constants: [1]Constant;
 extern const jzx_zig_constant_count: usize;
 extern fn jzx_zig_with_bit(opts: *c.SpawnOpts, which: c_int) void;
 extern fn jzx_zig_stream_with_bit(opts: *c.StreamOpts, which: c_int) void;
+extern fn jzx_zig_udp_with_bit(opts: *c_io.UdpOpts, which: c_int) void;
 extern fn jzx_zig_listen_with_bit(opts: *c.ListenOpts, which: c_int) void;
 
 fn places() []const Place {
@@ -62,11 +64,16 @@ const structs = .{
     .{ c.StreamInfo, "jzx_stream_info" },
     .{ c.Result, "jzx_result" },
     .{ c.Part, "iovec" },
+    .{ c_io.FileInfo, "jzx_file_info" },
+    .{ c_io.Address, "jzx_address" },
+    .{ c_io.UdpOpts, "jzx_udp_opts" },
+    .{ c_io.Datagram, "jzx_datagram" },
+    .{ c_io.UdpEvent, "jzx_udp_event" },
 };
 
 fn isBits(comptime T: type) bool {
     return switch (T) {
-        c.SpawnFlags, c.FiberFlags, c.StreamFlags, c.ListenFlags => true,
+        c.SpawnFlags, c.FiberFlags, c.StreamFlags, c.ListenFlags, c_io.UdpFlags => true,
         else => false,
     };
 }
@@ -121,6 +128,16 @@ test "bit-fields are where C has them" {
     try testing.expectEqual(c.ListenFlags{ .reuse_port = true }, listen.flags);
     jzx_zig_listen_with_bit(&listen, 1);
     try testing.expectEqual(c.ListenFlags{ .v6_only = true }, listen.flags);
+
+    var udp: c_io.UdpOpts = undefined;
+    const bits = [_]c_io.UdpFlags{
+        .{ .reuse_port = true }, .{ .reuse_address = true },
+        .{ .broadcast = true },  .{ .v6_only = true },
+    };
+    for (bits, 0..) |bit, i| {
+        jzx_zig_udp_with_bit(&udp, @intCast(i));
+        try testing.expectEqual(bit, udp.flags);
+    }
 }
 
 fn constantOf(name: []const u8) !u64 {
@@ -155,6 +172,8 @@ const enums = .{
     .{ c.OnWait, "JZX_ON_WAIT_" },
     .{ c.OnStall, "JZX_ON_STALL_" },
     .{ c.StreamEventKind, "JZX_STREAM_" },
+    .{ c_io.FileKind, "JZX_FILE_" },
+    .{ c_io.UdpEventKind, "JZX_UDP_" },
 };
 
 test "every constant has the value that C gives it" {
@@ -166,8 +185,14 @@ test "every constant has the value that C gives it" {
             try testing.expectEqual(try constantOf(name), field.value);
         }
     }
-    inline for (@typeInfo(c).@"struct".decls) |decl| {
-        const value = @field(c, decl.name);
+    try checkConstants(c);
+    try checkConstants(c_io);
+}
+
+fn checkConstants(comptime module: type) !void {
+    @setEvalBranchQuota(20_000);
+    inline for (@typeInfo(module).@"struct".decls) |decl| {
+        const value = @field(module, decl.name);
         switch (@TypeOf(value)) {
             u32, u64, comptime_int => {
                 const name = comptime upper("JZX_", decl.name);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# awk -f prototypes.awk include/jzx/*.h bindings/zig/jzx/c.zig: every "extern fn" of c.zig has the
+# awk -f prototypes.awk include/jzx/*.h bindings/zig/jzx/c*.zig: every "extern fn" there has the
 # parameters and the result of the function in the headers, each as the machine passes it: a
 # pointer, a struct, a floating-point number, or an integer of so many bits.
 
@@ -11,7 +11,7 @@ function class_c(type) {
     if (type ~ /^(const )?void$/) return "none"
     if (type ~ /bool/) return "bool"
     if (type ~ /uint64_t|size_t|jzx_actor_id|jzx_timer_id|jzx_monitor_ref|jzx_op/) return "64"
-    if (type ~ /^jzx_(stream|listener) /) return "64"
+    if (type ~ /^jzx_(stream|listener|file|udp) /) return "64"
     if (type ~ /uint16_t/) return "16"
     if (type ~ /^char /) return "8"
     if (type ~ /double/) return "double"

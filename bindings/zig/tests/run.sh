@@ -9,7 +9,7 @@ source=$1 work=$2 library=$3 step=$4 file=${5:-}
 binding=$source/bindings/zig
 
 if [ "$step" = prototypes ]; then
-    exec awk -f "$binding/tests/prototypes.awk" "$source"/include/jzx/*.h "$binding/jzx/c.zig"
+    exec awk -f "$binding/tests/prototypes.awk" "$source"/include/jzx/*.h "$binding"/jzx/c*.zig
 fi
 
 zig=$(sh "$source/tools/zig.sh" find "$source") || {
