@@ -77,9 +77,10 @@ typedef struct jzx_stream_opts {
     uint32_t queue_low;  /* and then, with so many left, JZX_TAG_STREAM_LOW: 1/4 of queue_high */
     uint32_t receive_buffer; /* of the system, in bytes; 0: as the system decides */
     uint32_t send_buffer;    /* likewise */
-    uint64_t idle_ns; /* the stream is closed when nothing was read or written for so long, and all
-                       * that is pending completes with JZX_ERR_TIMEOUT; 0: never */
-    bool delay : 1;   /* TCP: small writes may be delayed (Nagle). Else TCP_NODELAY is set */
+    uint64_t idle_ns;   /* the connection ends when nothing was read or written for so long: what is
+                         * pending completes with JZX_ERR_TIMEOUT, and so does each later call until
+                         * jzx_stream_close; 0: never */
+    bool delay : 1;     /* TCP: small writes may be delayed (Nagle). Else TCP_NODELAY is set */
     bool keepalive : 1; /* TCP: probes an idle peer, as often as the system is set up to */
 } jzx_stream_opts;
 
