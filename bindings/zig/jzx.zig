@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! libjzx for Zig: actors, supervision, fibers, timers, streams, datagrams and files, on the C interface.
+//! libjzx for Zig: actors, supervision, fibers, timers, streams, datagrams and files, on the C
+//! interface.
 //!
 //!     const Greeter = struct {
 //!         greeted: u32 = 0,

@@ -108,14 +108,20 @@ static void call(jzx::fiber &ctx, const std::string &way, const std::string &add
         jzx::check(stream.read_until(ctx, '\n', buf, got));
         std::cout << got;
     }
-    jzx_loop_request_stop(ctx.raw_loop());
 }
 
 jzx::listener server::listen(jzx::context &ctx) const {
     auto listener = jzx::listener::listen(ctx, address.c_str());
     std::string where = listener.address(ctx);
     if (has_client)
-        ctx.spawn([way = way, where](jzx::fiber &client) { call(client, way, where); });
+        ctx.spawn([way = way, where](jzx::fiber &client) {
+            try {
+                call(client, way, where);
+            } catch (const jzx::error &it) {
+                std::cerr << it.what() << "\n";
+            }
+            jzx_loop_request_stop(client.raw_loop());
+        });
     else
         std::cout << "listening at " << where << std::endl;
     return listener;
