@@ -1,19 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# echo.sh SCRATCH CLIENT LANGUAGE SERVER ROOT: the echo server of one language, in each way that it
-# is written, against the same client (echo_client.c). Without the language it is skipped, with
-# status 77.
+# echo.sh SCRATCH CLIENT ROOT LANGUAGE SERVER: the echo server of one language, in each way that it
+# is written, against the same client (echo_client.c). Without a compiler for that language, and so
+# without a server, it is skipped, with status 77.
 
 set -eu
-client=$2 language=$3 program=$4 root=$5
+client=$2 root=$3 language=$4 program=${5:-}
 work=$1/echo.$language
+ways="messages fibers"
 
 case $language in
-c) ways="messages fibers futures" ;;
-cpp) ways="messages fibers" ;;
+c) ways="$ways futures" ;;
+cpp)
+    [ -n "$program" ] || { echo "skipped: no compiler for C++ is here"; exit 77; }
+    ;;
 zig)
-    ways="messages fibers"
     sh "$root/tools/zig.sh" find "$root" || {
         echo "skipped: Zig is not here, and could not be installed"
         exit 77
