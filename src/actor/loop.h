@@ -43,7 +43,10 @@ struct jzx__actor_worker {
 
 struct jzx_loop {
     size_t inline_end; /* shorter payloads travel in a block of the smallest class: JZX_MSG_INLINE
-                        * + 1; 0 where memory is checked (message.h) */
+                        * + 1; 0 if a block is checked or stamped (message.h) */
+    bool checks;       /* its blocks are checked, */
+    bool stamps;       /* and stamped */
+    uint32_t short_class; /* of a block for a short payload, for W6 (order.h) */
     struct jzx__table table;
     struct jzx__sched sched;
     struct jzx__observer observer;
