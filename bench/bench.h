@@ -230,6 +230,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(fib)                                                                                         \
     X(chameneos)                                                                                   \
     X(memory)                                                                                      \
+    X(millions)                                                                                    \
     X(philosophers)                                                                                \
     X(buffer)                                                                                      \
     X(dictionary)                                                                                  \
@@ -248,6 +249,8 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(foreign_2)                                                                                   \
     X(allocations_message)                                                                         \
     X(allocations_spawn)                                                                           \
+    X(naive_one)                                                                                   \
+    X(naive_random)                                                                                \
     X(restart)                                                                                     \
     X(monitor)                                                                                     \
     X(name_lookup)                                                                                 \

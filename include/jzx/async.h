@@ -37,6 +37,9 @@
  *         JZX_RETURN(self->a + self->b);
  *     } JZX_END
  *
+ * A call is awaited once. One that has ended is not resumed: awaiting it again fails with
+ * JZX_ERR_INVALID_STATE, and none of its code runs. fetch_call begins a new one in the same place.
+ *
  * **Errors.** JZX_AWAIT of something that fails ends the function with that error, as an exception
  * would; JZX_TRY stores it, and the function goes on. JZX_FAIL ends it with an error of its own.
  *

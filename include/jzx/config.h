@@ -187,6 +187,8 @@ typedef struct jzx_config {
                                  * long (1 s) is looked at: if it closes a cycle of such waits, that
                                  * is reported, see JZX_EVENT_DEADLOCK. JZX_NEVER: nobody looks */
     uint32_t urgent_cap;        /* messages of jzx_send_urgent that may wait for one actor (16) */
+    bool stamp_messages; /* each message carries the time of its send, see jzx_msg_sent_ns. That
+                          * costs a look at the clock and 64 bytes a message; without it nothing */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -123,6 +123,13 @@ JZX_API JZX_MUST_USE jzx_err jzx_send_msg(jzx_loop *loop, jzx_actor_id to, jzx_a
  * behaviour. Cannot fail for memory. */
 JZX_API JZX_MUST_USE void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg);
 
+/* When the message that is being handled was sent, as jzx_loop_now: the difference says how long it
+ * has waited, in the stash and for room too. Of a buffer that was forwarded it is the last send.
+ * Only with config.stamp_messages, and for what users send, ask and answer; 0 otherwise, as for the
+ * messages of timers, of I/O and of the runtime, and if msg is not the message of this call or was
+ * taken or stashed. Only inside a behaviour. */
+JZX_API uint64_t jzx_msg_sent_ns(jzx_context *ctx, const jzx_message *msg);
+
 /* Makes a buffer that the caller owns (of jzx_msg_alloc or jzx_msg_take) a shared one: it has a
  * count of references, of which the caller has one, and from now on nobody writes to it. Returns
  * data: it stays where it is, and nothing can fail. A buffer that is shared already stays as it is:

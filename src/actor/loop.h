@@ -43,7 +43,7 @@ struct jzx__actor_worker {
 
 struct jzx_loop {
     size_t inline_end; /* shorter payloads travel in a block of the smallest class: JZX_MSG_INLINE
-                        * + 1; 0 where memory is checked (message.h) */
+                        * + 1; 0 if a block is checked or stamped (message.h) */
     struct jzx__table table;
     struct jzx__sched sched;
     struct jzx__observer observer;
@@ -60,6 +60,9 @@ struct jzx_loop {
     uint32_t forks; /* jzx__fork_count when it was created: in a child it is another */
     jzx_on_wait on_wait;
     jzx_on_stall on_stall;
+    bool checks;            /* its blocks are checked (message.h), */
+    bool stamps;            /* and stamped */
+    uint32_t short_class;   /* of a block for a short payload, for W6 (order.h) */
     _Atomic uint32_t calls; /* functions that wait for worker 0. Decides */
 
     /* The caller's own. */

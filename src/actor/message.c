@@ -6,6 +6,7 @@
 #include "actor/part.h"
 #include "actor/share.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <string.h>
 
@@ -16,13 +17,23 @@ static size_t block_need(size_t len, bool has_destructor) {
 }
 
 static uint32_t class_of(const struct jzx__message *message) {
-    return message->node.size_class & ~JZX__MSG_SHARED;
+    return message->node.size_class & ~(JZX__MSG_SHARED | JZX__MSG_STAMPED);
 }
 
+/* What a stamped block has in front of the header: a whole line, which keeps that aligned. */
+struct stamp {
+    _Alignas(JZX_CACHE_LINE) uint64_t sent_ns;
+};
+
+static size_t lead_size(const struct jzx__message *message) {
+    return message->node.size_class & JZX__MSG_STAMPED ? sizeof(struct stamp) : 0;
+}
+
+/* From the header on. */
 static size_t block_size(const struct jzx__message *message) {
     bool tailed = jzx__message_trailer_kind(message) != JZX__TRAILER_NONE;
     if (JZX_LIKELY(class_of(message) < JZX__SLAB_CLASS_COUNT))
-        return (size_t)JZX__BLOCK_SIZE_MIN << class_of(message);
+        return ((size_t)JZX__BLOCK_SIZE_MIN << class_of(message)) - lead_size(message);
     switch (class_of(message)) {
     case JZX__MSG_EMBEDDED:
     case JZX__MSG_RETIRED: return JZX__MSG_EMBEDDED_SIZE;
@@ -32,7 +43,7 @@ static size_t block_size(const struct jzx__message *message) {
 }
 
 size_t jzx__message_size_bytes(const struct jzx__message *message) {
-    return block_size(message);
+    return lead_size(message) + block_size(message);
 }
 
 void *jzx__message_trailer(struct jzx__message *message) {
@@ -44,34 +55,49 @@ void jzx__no_destructor(void *data, size_t len) {
     (void)len;
 }
 
-size_t jzx__message_inline_end(const jzx_allocator *allocator) {
-    return jzx__alloc_is_checked(allocator) ? 0 : JZX_MSG_INLINE + 1;
+void jzx__message_settle(struct jzx_loop *loop, const jzx_config *config) {
+    loop->checks = jzx__alloc_is_checked(&config->allocator);
+    loop->stamps = config->stamp_messages;
+    loop->inline_end = loop->checks || loop->stamps ? 0 : JZX_MSG_INLINE + 1;
+    loop->short_class = jzx__slab_class(block_need(JZX_MSG_INLINE, false) +
+                                        (loop->stamps ? sizeof(struct stamp) : 0));
 }
 
-/* By itself from the allocator; NULL without memory. */
-static struct jzx__message *create_checked(struct jzx_loop *loop, size_t len, size_t need) {
-    struct jzx__message *message =
-        jzx__alloc_aligned(&loop->sched.allocator, need + JZX__MSG_GAP, JZX_CACHE_LINE);
-    if (message != NULL)
-        jzx__memcheck_hide(message->payload + len, JZX__MSG_GAP);
-    return message;
+static struct stamp *stamp_of(struct jzx__message *message) {
+    return (struct stamp *)(void *)message - 1;
+}
+
+void jzx__message_stamp_now(const struct jzx_loop *loop, struct jzx__message *message) {
+    stamp_of(message)->sent_ns = jzx__clock_now(&loop->sched.clock);
+}
+
+/* The messages of the runtime are often made long before they are sent. */
+uint64_t jzx__message_sent_ns(const struct jzx__message *message) {
+    bool is_sent = message->node.lane == JZX__LANE_USER || message->node.lane == JZX__LANE_ANSWER ||
+                   message->node.lane == JZX__LANE_URGENT;
+    if (!is_sent || lead_size(message) == 0)
+        return 0;
+    return ((const struct stamp *)(const void *)message - 1)->sent_ns;
 }
 
 struct jzx__message *jzx__message_create_large(struct jzx_loop *loop, struct jzx__worker *me,
                                                size_t len, jzx_msg_destructor destructor) {
-    size_t need = block_need(len, destructor != NULL);
-    uint32_t class_index = loop->inline_end == 0 ? JZX__MSG_CHECKED : jzx__slab_class(need);
-    struct jzx__message *message =
-        class_index == JZX__MSG_CHECKED ? create_checked(loop, len, need)
-        : class_index == JZX__MSG_LARGE
-            ? jzx__alloc_aligned(&loop->sched.allocator, need, JZX_CACHE_LINE)
-            : jzx__sched_alloc(&loop->sched, me, class_index);
-    if (message == NULL)
+    size_t lead = loop->stamps ? sizeof(struct stamp) : 0;
+    size_t need = lead + block_need(len, destructor != NULL) + (loop->checks ? JZX__MSG_GAP : 0);
+    uint32_t class_index = loop->checks ? JZX__MSG_CHECKED : jzx__slab_class(need);
+    char *block = class_index < JZX__SLAB_CLASS_COUNT
+                      ? jzx__sched_alloc(&loop->sched, me, class_index)
+                      : jzx__alloc_aligned(&loop->sched.allocator, need, JZX_CACHE_LINE);
+    if (block == NULL)
         return NULL;
+    struct jzx__message *message = (void *)(block + lead);
     message->node.lane = JZX__LANE_USER;
     message->node.flags = 0;
-    message->node.size_class = (uint8_t)class_index;
+    message->node.size_class = (uint8_t)(class_index | (lead != 0 ? JZX__MSG_STAMPED : 0));
     message->len = (uint32_t)len;
+    jzx__message_stamp(loop, message);
+    if (loop->checks)
+        jzx__memcheck_hide(message->payload + len, JZX__MSG_GAP);
     if (destructor != NULL) {
         message->node.flags = JZX__TRAILER_DESTRUCTOR;
         memcpy(jzx__message_trailer(message), &destructor, sizeof destructor);
@@ -96,14 +122,16 @@ static void note_freed(const struct jzx_loop *loop, struct jzx__message *message
 
 static void free_block(struct jzx_loop *loop, struct jzx__worker *me,
                        struct jzx__message *message) {
+    char *block = (char *)message - lead_size(message);
     switch (class_of(message)) {
     case JZX__MSG_RETIRED: break;
     case JZX__MSG_EMBEDDED: loop->part_ops[JZX__PART_TIMER]->free_block(loop, me, message); break;
     case JZX__MSG_CHECKED: /* the allocator is the default one, which takes hidden bytes back */
     case JZX__MSG_LARGE:
-        jzx__free_aligned(&loop->sched.allocator, message, block_size(message), JZX_CACHE_LINE);
+        jzx__free_aligned(&loop->sched.allocator, block, jzx__message_size_bytes(message),
+                          JZX_CACHE_LINE);
         break;
-    default: jzx__sched_free(&loop->sched, me, class_of(message), message); break;
+    default: jzx__sched_free(&loop->sched, me, class_of(message), block); break;
     }
 }
 

@@ -14,7 +14,12 @@
  * **Checked** blocks are those of a loop with the default allocator that runs under
  * AddressSanitizer or memcheck. Each comes from malloc by itself, so that the tool sees what is
  * used after it was freed; the bytes behind the payload are hidden from everybody, and so is the
- * payload of a moved buffer while it waits in a mailbox or a stash. */
+ * payload of a moved buffer while it waits in a mailbox or a stash.
+ *
+ * **Stamped** blocks are those of a loop with config.stamp_messages. The time of the send stands in
+ * the cache line in front of the header, so that the layout behind it is that of any block. Such a
+ * loop has inline_end 0: the sends that decide by it leave the common case, and a loop without
+ * stamps pays nothing. */
 #ifndef JZX_ACTOR_MESSAGE_H
 #define JZX_ACTOR_MESSAGE_H
 
@@ -57,6 +62,8 @@ enum jzx__trailer {
 /* node.size_class of a checked block, and the bytes behind its payload. */
 #define JZX__MSG_CHECKED 0x40u
 #define JZX__MSG_GAP 64u
+/* With any of these that the allocator or a slab gave: a stamped block. */
+#define JZX__MSG_STAMPED 0x80u
 
 struct jzx__message {
     struct jzx__node node;
@@ -86,12 +93,16 @@ static inline bool jzx__message_is_shared(const struct jzx__message *message) {
     return (message->node.size_class & JZX__MSG_SHARED) != 0;
 }
 
+static inline bool jzx__message_is_checked(const struct jzx__message *message) {
+    return (message->node.size_class & JZX__MSG_CHECKED) != 0;
+}
+
 static inline struct jzx__message *jzx__message_of_data(void *data) {
     return JZX_CONTAINER_OF(data, struct jzx__message, payload);
 }
 
-/* What inline_end of a loop is to be. */
-size_t jzx__message_inline_end(const jzx_allocator *allocator);
+/* How the blocks of a loop are made: sets inline_end, checks and stamps. */
+void jzx__message_settle(struct jzx_loop *loop, const jzx_config *config);
 
 /* ---- buffers of callers (M5) ---- */
 
@@ -201,6 +212,17 @@ static inline void jzx__message_destroy(struct jzx_loop *loop, struct jzx__worke
     else
         jzx__message_destroy_large(loop, me, message);
 }
+
+/* Writes the time of the send into a stamped block; a new one has it already. */
+JZX_COLD void jzx__message_stamp_now(const struct jzx_loop *loop, struct jzx__message *message);
+
+static inline void jzx__message_stamp(const struct jzx_loop *loop, struct jzx__message *message) {
+    if (JZX_UNLIKELY(message->node.size_class & JZX__MSG_STAMPED))
+        jzx__message_stamp_now(loop, message);
+}
+
+/* The time of the send, or 0: of a block that is not stamped, and of what no user's send made. */
+uint64_t jzx__message_sent_ns(const struct jzx__message *message);
 
 /* Bytes that a message takes. */
 size_t jzx__message_size_bytes(const struct jzx__message *message);

@@ -58,7 +58,7 @@ jzx_err jzx__room_send(struct jzx__room_wait *wait, jzx_actor_id from, const voi
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, wait->to);
     if (actor == NULL)
         return jzx__send_refuse(loop, wait->me, jzx__mailbox_gone(loop));
-    if (wait->me != NULL && !jzx__slab_is_stocked(&wait->me->slab, 0))
+    if (wait->me != NULL && !jzx__slab_is_stocked(&wait->me->slab, loop->short_class))
         jzx__worker_end_turn(wait->me); /* W6 */
     struct jzx__message *message = jzx__message_create(loop, wait->me, len);
     if (message == NULL)

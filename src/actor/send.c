@@ -34,7 +34,7 @@ static jzx_err send_inside(struct jzx_loop *loop, struct jzx__worker *me,
     struct jzx__actor *actor = jzx__table_lookup(&loop->table, envelope->to);
     if (actor == NULL)
         return jzx__send_refuse(loop, me, jzx__mailbox_gone(loop));
-    if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
+    if (me != NULL && !jzx__slab_is_stocked(&me->slab, loop->short_class))
         jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message = jzx__message_create(loop, me, len);
     if (message == NULL)
@@ -169,8 +169,9 @@ static jzx_err move_inside(struct jzx_loop *loop, struct jzx__worker *me,
             return jzx__message_is_borrowed(loop, visit, message, move_name)
                        ? jzx__send_refuse(loop, me, JZX_ERR_INVALID_ARG)
                        : move_shared(loop, me, actor, message, envelope, tag);
-        if (message->node.size_class == JZX__MSG_CHECKED)
+        if (jzx__message_is_checked(message))
             jzx__message_hide(message);
+        jzx__message_stamp(loop, message);
     }
     jzx__send_address(message, envelope->to, envelope->from, tag);
     jzx_err err = jzx__mailbox_deliver(loop, me, actor, message);

@@ -59,6 +59,11 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
     return message->payload;
 }
 
+uint64_t jzx_msg_sent_ns(jzx_context *ctx, const jzx_message *msg) {
+    struct jzx__message **place = place_of(ctx, msg);
+    return place == NULL ? 0 : jzx__message_sent_ns(*place);
+}
+
 jzx_err jzx_become(jzx_context *ctx, jzx_behavior_fn behavior) {
     struct jzx__actor *actor = jzx__own_turn(ctx);
     if (behavior == NULL)
@@ -88,7 +93,7 @@ static jzx_err stash(struct jzx__turn *turn, struct jzx__worker *me) {
     const struct jzx__lane_ops *lane = jzx__lane_of(node);
     if (lane->stash != NULL)
         lane->stash(cold, turn->current);
-    if (JZX_UNLIKELY(node->size_class == JZX__MSG_CHECKED) && !(node->flags & JZX__MSG_REF))
+    if (JZX_UNLIKELY(jzx__message_is_checked(turn->current)) && !(node->flags & JZX__MSG_REF))
         jzx__message_hide(turn->current);
     node->next = NULL;
     if (cold->stash_first == NULL)

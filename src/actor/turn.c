@@ -423,6 +423,7 @@ static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct
     }
     if (turn->current != NULL)
         jzx__message_destroy(turn->ctx.loop, me, turn->current);
+    turn->current = NULL; /* or the end of a fiber, whose turn this is, would release it as well */
     keep_state(turn, actor);
     jzx__worker_count_message(me);
     jzx__turn_end_as_it_says(me, turn);

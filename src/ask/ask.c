@@ -181,7 +181,7 @@ static uint64_t ref_of_down(const struct jzx__message *message) {
 static struct jzx__message *compose(struct jzx_loop *loop, struct jzx__worker *me,
                                     const struct letter *letter, enum jzx__trailer kind,
                                     uint64_t ref) {
-    if (me != NULL && !jzx__slab_is_stocked(&me->slab, 0))
+    if (me != NULL && !jzx__slab_is_stocked(&me->slab, loop->short_class))
         jzx__worker_end_turn(me); /* W6 */
     struct jzx__message *message =
         letter->len + JZX_MSG_INLINE - INLINE_MAX < loop->inline_end

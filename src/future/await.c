@@ -155,7 +155,17 @@ jzx_awaitable *jzx_async_call(jzx_async *async, const jzx_async_type *type, void
     return &async->base;
 }
 
+/* Of a call that has ended: its code would go on behind its last await, with what is gone. */
+static jzx_poll poll_ended(jzx_awaitable *what, jzx_context *ctx, void *out) {
+    (void)ctx;
+    (void)out;
+    what->err = JZX_ERR_INVALID_STATE;
+    what->text = "the call has ended";
+    return JZX_READY;
+}
+
 jzx_poll jzx_async_done(jzx_async *async, jzx_err err, const char *text) {
+    async->base.poll = poll_ended;
     async->base.err = err;
     async->base.text = text;
     return JZX_READY;

@@ -145,7 +145,7 @@ static void leave_clock(struct jzx__sched *sched) {
 /* All but the memory of the loop itself. False without memory, or if faults cannot be contained:
  * then nothing is left behind. */
 static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
-    loop->inline_end = jzx__message_inline_end(&config->allocator);
+    jzx__message_settle(loop, config);
     loop->part_ops = jzx__part_table;
     loop->kinds = jzx__kinds;
     loop->default_mailbox_cap = config->default_mailbox_cap;

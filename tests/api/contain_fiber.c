@@ -139,6 +139,50 @@ JZX_TEST(many_fibers_fault_on_one_thread, "C20", "E17") {
     fixture_destroy(loop);
 }
 
+/* Takes eight buffers more, on the worker; they are all different. */
+struct hoard {
+    void *buffers[24];
+    uint32_t count;
+};
+
+static jzx_behavior_result hoard_more(jzx_context *ctx, const jzx_message *msg) {
+    struct hoard *self = ctx->state;
+    (void)msg;
+    for (uint32_t end = self->count + 8; self->count < end; self->count++) {
+        self->buffers[self->count] = jzx_msg_alloc(ctx->loop, 60, NULL);
+        for (uint32_t i = 0; i < self->count; i++)
+            JZX_EXPECT(self->buffers[i] != self->buffers[self->count]);
+    }
+    return JZX_BEHAVIOR_OK;
+}
+
+/* Or two of the next buffers would be one. Some are taken before, so that the worker's magazine has
+ * room for what comes back. */
+JZX_TEST(the_message_in_the_hand_of_a_fiber_that_faults_is_released_once, "C20", "E17") {
+    static const char text[60];
+    static struct faller faller;
+    struct hoard hoard = {.count = 0};
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .contain = ALL));
+    assert_non_null(loop);
+    faller = (struct faller){.fault = WRITE_NULL};
+    jzx_actor_id hoarder =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = hoard_more, .state = &hoard));
+    jzx_actor_id id = fixture_spawn(
+        loop, &JZX_SPAWN_OPTS(.fiber = fall, .state = &faller, .cleanup = note_cleanup));
+    fixture_send(loop, hoarder, 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_send(loop, id, JZX_NOBODY, text, sizeof text, 1), JZX_OK);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    expect_ended(&faller.life, JZX_EXIT_FAULT);
+    fixture_send(loop, hoarder, 1);
+    fixture_send(loop, hoarder, 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(hoard.count, 24);
+    for (uint32_t i = 0; i < hoard.count; i++)
+        jzx_msg_free(loop, hoard.buffers[i]);
+    fixture_destroy(loop);
+}
+
 static AS_IT_IS bool fall_in_predicate(void *arg, const jzx_message *msg) {
     (void)msg;
     do_fault(*(enum fault *)arg);

@@ -165,6 +165,10 @@ put src/base/good.c 'int jzx_good(void) {' '    return 1;' '}'
 put tests/api/good.c 'JZX_TEST(it_is_good, "C1") {}'
 table "$good_row" 'C2\tanother\tD\t'
 printf "$good_pins" >"$tree/docs/requirements.pinned"
+if [ "$rule" = modules ]; then # a rule about the files that there are: the sample has ours
+    cp "$house/../../docs/architecture.md" "$tree/docs"
+    cp -r "$house/../../src" "$house/../../include" "$tree"
+fi
 accepts
 
 case $rule in
@@ -347,6 +351,19 @@ deaf)
     refuses "config.passes never passes"
     deaf_program $canary --
     refuses "config.passes is no test"
+    ;;
+modules)
+    page=$tree/docs/architecture.md
+    rm "$tree/include/jzx/tcp.h"
+    refuses "there is no include/jzx/tcp.h"
+    put include/jzx/tcp.h '/* jzx_tcp_listen */' 'int jzx_tcp_connect(void);'
+    refuses "include/jzx/tcp.h does not declare jzx_tcp_listen"
+    put include/jzx/tcp.h 'int jzx_tcp_listen(void);' 'int jzx_tcp_connect(void);'
+    accepts
+    sed '/^| timer | wheel /d' "$page" >"$page.new" && mv "$page.new" "$page"
+    refuses "nothing says where wheel of timer is"
+    sed '/^## Modules/d' "$page" >"$page.new" && mv "$page.new" "$page"
+    refuses "nothing says where config of runtime is"
     ;;
 *)
     echo "no self-test for $rule"

@@ -95,6 +95,7 @@ pub const Config = extern struct {
     schedule: ?*const anyopaque = null,
     deadlock_after_ns: u64 = 0,
     urgent_cap: u32 = 0,
+    stamp_messages: bool = false,
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.

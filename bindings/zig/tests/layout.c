@@ -70,6 +70,7 @@ const struct place jzx_zig_places[] = {
     F(jzx_config, schedule),
     F(jzx_config, deadlock_after_ns),
     F(jzx_config, urgent_cap),
+    F(jzx_config, stamp_messages),
     S(jzx_spawn_opts),
     F(jzx_spawn_opts, size),
     F(jzx_spawn_opts, behavior),
