@@ -16,8 +16,9 @@
  *
  * A promise may be sent in a message, and kept; it belongs to one at a time, and each of the three
  * calls above consumes it. A future is counted: jzx_future_ref makes another handle, and each
- * handle is released. Both may outlive their loop; a promise that is settled then says
- * JZX_ERR_LOOP_CLOSED, and the allocator of the loop must still be there.
+ * handle is released. Both may outlive their loop; settling a promise then returns
+ * JZX_ERR_LOOP_CLOSED and rejects its future with that error. The allocator of the loop must still
+ * be there.
  *
  * Whoever reads a rejected future gets its error from the call that reads, as if it were the call's
  * own: JZX_ERR_TIMEOUT may be the deadline of the wait or what the promise was rejected with. Where
