@@ -93,7 +93,11 @@ JZX_API jzx_err jzx_future_rejected(jzx_loop *loop, jzx_err err, const char *tex
  * wait itself JZX_ERR_TIMEOUT, and JZX_ERR_INVALID_STATE for an async function that was not
  * started. The caller has a handle until the call returns. */
 
-/* In a fiber. JZX_ERR_CANCELLED while it works off its queue, JZX_ERR_WOULD_SUSPEND elsewhere. */
+/* In a fiber. JZX_ERR_CANCELLED while it works off its queue, JZX_ERR_WOULD_SUSPEND elsewhere.
+ *
+ * The handle stays the fiber's, also if the fiber is ended while it waits: then the call does not
+ * return, and a handle that only its stack knew is leaked. A fiber that may be killed, shut down or
+ * fail by a link has the handle in its state, where its cleanup releases it. */
 JZX_API jzx_err jzx_await(jzx_context *ctx, jzx_future *future, uint64_t deadline_ns, void *value);
 
 /* On a thread that is no worker; on one JZX_ERR_WOULD_SUSPEND. JZX_ERR_LOOP_CLOSED if the loop is
