@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
