@@ -12,7 +12,7 @@ enum { BALL };
 /* ---- sync actors ---- */
 
 struct player {
-    jzx_handle other;
+    jzx_processor_handle other;
     uint64_t sum;
 };
 
@@ -26,7 +26,8 @@ static void play(void *state, const jzx_action *msg, jzx_actions *out) {
     BENCH_CHECK(jzx_actions_send(out, self->other, BALL, &number, sizeof number) == JZX_OK);
 }
 
-static jzx_err create_player(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_player(void *state, jzx_processor_handle self, const void *config,
+                             size_t len) {
     struct player *player = state;
     (void)self;
     (void)len;
@@ -40,7 +41,7 @@ static const jzx_actor_factory player_actor =
 
 static void init_root(void *state, jzx_actions *out) {
     struct player *self = state;
-    const jzx_handle me = jzx_actions_self(out);
+    const jzx_processor_handle me = jzx_actions_self(out);
     BENCH_CHECK(jzx_actions_spawn_new(out, &player_actor, &me, sizeof me, &self->other) == JZX_OK);
 }
 

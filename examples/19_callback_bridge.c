@@ -54,6 +54,14 @@ static jzx_err square(jzx_loop *loop, int input, jzx_future **future) {
     return err;
 }
 
+/* ---- a fiber that uses it ----
+ *
+ * Its handle is in its state: a fiber that is ended while it awaits does not come back, and its
+ * cleanup releases what it had. */
+struct user {
+    jzx_future *future; /* or NULL */
+};
+
 static void show(jzx_context *ctx, int input, jzx_future *future) {
     int result;
     const char *text;
@@ -67,20 +75,30 @@ static void show(jzx_context *ctx, int input, jzx_future *future) {
 }
 
 static void use(jzx_context *ctx) {
+    struct user *self = ctx->state;
     const int inputs[] = {12, -1};
     for (int i = 0; i < 2; i++) {
-        jzx_future *future;
-        if (square(ctx->loop, inputs[i], &future) != JZX_OK)
+        if (square(ctx->loop, inputs[i], &self->future) != JZX_OK)
             return;
-        show(ctx, inputs[i], future);
-        jzx_future_release(future);
+        show(ctx, inputs[i], self->future);
+        jzx_future_release(self->future);
+        self->future = NULL;
     }
 }
 
+static void leave(jzx_context *ctx, jzx_exit_reason reason) {
+    struct user *self = ctx->state;
+    (void)reason;
+    jzx_future_release(self->future); /* NULL is fine */
+}
+
 int main(void) {
+    struct user user = {NULL};
     jzx_loop *loop = jzx_loop_create(NULL);
     if (loop == NULL ||
-        jzx_spawn(loop, &JZX_SPAWN_OPTS(.fiber = use, .name = "user"), NULL) != JZX_OK)
+        jzx_spawn(loop,
+                  &JZX_SPAWN_OPTS(.fiber = use, .state = &user, .cleanup = leave, .name = "user"),
+                  NULL) != JZX_OK)
         return 1;
     jzx_err err = jzx_loop_run(loop);
     (void)jzx_loop_destroy(loop);

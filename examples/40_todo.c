@@ -14,7 +14,7 @@ enum { ADD = 1, DONE = 2, LIST = 3 };    /* inputs */
 enum { LINE = 1, ADDED = 2, WRONG = 3 }; /* outputs */
 
 struct todo {
-    jzx_handle to;
+    jzx_processor_handle to;
     uint32_t count;
     struct item {
         char text[TEXT_MAX];
@@ -24,11 +24,11 @@ struct todo {
 
 /* ---- the core ---- */
 
-static jzx_err create(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create(void *state, jzx_processor_handle self, const void *config, size_t len) {
     struct todo *todo = state;
     (void)self;
     (void)len;
-    memcpy(&todo->to, config, sizeof todo->to); /* JZX_HANDLE_OUTPUT */
+    memcpy(&todo->to, config, sizeof todo->to); /* JZX_PROCESSOR_OUTPUT */
     return JZX_OK;
 }
 

@@ -12,14 +12,15 @@ enum { GREEN = 10, YELLOW = 11, RED = 12 };  /* outputs, and the states */
 
 /* ---- the timer: async, it sleeps and answers ---- */
 
-static jzx_err create_timer(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_timer(void *state, jzx_processor_handle self, const void *config,
+                            size_t len) {
     (void)self;
     memcpy(state, config, len); /* whom it answers */
     return JZX_OK;
 }
 
 static void run_timer(jzx_context *ctx, void *state, jzx_inbox *inbox) {
-    const jzx_handle *light = state;
+    const jzx_processor_handle *light = state;
     const jzx_action *msg;
     while (jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg) == JZX_OK) {
         (void)jzx_sleep(ctx, jzx_in(ctx, JZX_SECOND(5)));
@@ -28,27 +29,27 @@ static void run_timer(jzx_context *ctx, void *state, jzx_inbox *inbox) {
 }
 
 static const jzx_actor_factory timer_actor =
-    JZX_ACTOR_FACTORY(.type = "timer", .state_size = sizeof(jzx_handle), .create = create_timer,
-                      .run = run_timer);
+    JZX_ACTOR_FACTORY(.type = "timer", .state_size = sizeof(jzx_processor_handle),
+                      .create = create_timer, .run = run_timer);
 
 /* ---- the light: sync ---- */
 
 struct light {
-    jzx_handle timer;
+    jzx_processor_handle timer;
     uint32_t colour;
     uint32_t presses;
 };
 
 static void init_light(void *state, jzx_actions *out) {
     struct light *light = state;
-    const jzx_handle self = jzx_actions_self(out);
+    const jzx_processor_handle self = jzx_actions_self(out);
     light->colour = GREEN;
     (void)jzx_actions_spawn_new(out, &timer_actor, &self, sizeof self, &light->timer);
 }
 
 static void turn(struct light *light, uint32_t colour, jzx_actions *out) {
     light->colour = colour;
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, colour, NULL, 0);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, colour, NULL, 0);
     if (colour != GREEN)
         (void)jzx_actions_send(out, light->timer, START, NULL, 0);
 }
@@ -83,7 +84,7 @@ static const jzx_actor_factory bad_light =
 
 /* ---- the test ---- */
 
-#define SHOWS(colour) JZX_STEP(JZX_ALL_OF(JZX_SENT_TO(JZX_HANDLE_OUTPUT), JZX_HAS_TAG(colour)))
+#define SHOWS(colour) JZX_STEP(JZX_ALL_OF(JZX_SENT_TO(JZX_PROCESSOR_OUTPUT), JZX_HAS_TAG(colour)))
 #define TO_TIMER JZX_STEP(JZX_REF(0, JZX_FIELD_TARGET))
 #define EXPIRES JZX_STEP(JZX_ALL_OF(JZX_REF(0, JZX_FIELD_SOURCE), JZX_HAS_TAG(EXPIRED)))
 #define PRESSED JZX_STEP(JZX_HAS_TAG(BUTTON))

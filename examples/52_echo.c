@@ -158,6 +158,13 @@ static void serve_async(jzx_context *ctx) {
     }
 }
 
+/* A fiber that is stopped while it awaits does not come back to release the future. */
+static void leave_async(jzx_context *ctx, jzx_exit_reason reason) {
+    struct server *self = ctx->state;
+    (void)reason;
+    jzx_future_release(self->accept); /* NULL is fine */
+}
+
 /* ---- a client of its own ---- */
 
 static void call(jzx_context *ctx) {
@@ -204,14 +211,13 @@ static jzx_err run(int way, const char *address, bool has_client) {
     jzx_err err = jzx_spawn(loop,
                             way == 0   ? &JZX_SPAWN_OPTS(.behavior = serve, .state = &server)
                             : way == 1 ? &JZX_SPAWN_OPTS(.fiber = serve_fiber, .state = &server)
-                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server),
+                                       : &JZX_SPAWN_OPTS(.fiber = serve_async, .state = &server,
+                                                         .cleanup = leave_async),
                             &id);
     if (err == JZX_OK && way == 0)
         err = jzx_send(loop, id, JZX_NOBODY, NULL, 0, START);
     if (err == JZX_OK)
         err = jzx_loop_run(loop);
-    if (server.accept != NULL)
-        jzx_future_release(server.accept); /* its fiber was stopped while it waited */
     jzx_loop_destroy(loop);
     return err;
 }

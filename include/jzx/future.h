@@ -16,8 +16,9 @@
  *
  * A promise may be sent in a message, and kept; it belongs to one at a time, and each of the three
  * calls above consumes it. A future is counted: jzx_future_ref makes another handle, and each
- * handle is released. Both may outlive their loop; a promise that is settled then says
- * JZX_ERR_LOOP_CLOSED, and the allocator of the loop must still be there.
+ * handle is released. Both may outlive their loop; settling a promise then returns
+ * JZX_ERR_LOOP_CLOSED and rejects its future with that error. The allocator of the loop must still
+ * be there.
  *
  * Whoever reads a rejected future gets its error from the call that reads, as if it were the call's
  * own: JZX_ERR_TIMEOUT may be the deadline of the wait or what the promise was rejected with. Where
@@ -92,7 +93,11 @@ JZX_API jzx_err jzx_future_rejected(jzx_loop *loop, jzx_err err, const char *tex
  * wait itself JZX_ERR_TIMEOUT, and JZX_ERR_INVALID_STATE for an async function that was not
  * started. The caller has a handle until the call returns. */
 
-/* In a fiber. JZX_ERR_CANCELLED while it works off its queue, JZX_ERR_WOULD_SUSPEND elsewhere. */
+/* In a fiber. JZX_ERR_CANCELLED while it works off its queue, JZX_ERR_WOULD_SUSPEND elsewhere.
+ *
+ * The handle stays the fiber's, also if the fiber is ended while it waits: then the call does not
+ * return, and a handle that only its stack knew is leaked. A fiber that may be killed, shut down or
+ * fail by a link has the handle in its state, where its cleanup releases it. */
 JZX_API jzx_err jzx_await(jzx_context *ctx, jzx_future *future, uint64_t deadline_ns, void *value);
 
 /* On a thread that is no worker; on one JZX_ERR_WOULD_SUSPEND. JZX_ERR_LOOP_CLOSED if the loop is

@@ -94,7 +94,7 @@ JZX_API jzx_err jzx_unwatch_fd(jzx_loop *loop, int fd);
  * Only in the actor's own turn. JZX_ERR_INVALID_ARG: another context, tag 0 or reserved, a signal
  * that cannot be blocked (SIGKILL, SIGSTOP) or means a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
  * SIGTRAP, SIGABRT), config.stall_signal, or, most often, a signal that is not blocked in the
- * calling thread.
+ * calling thread. The log says which signal, and why.
  * JZX_ERR_IO_REG_FAILED, JZX_ERR_NO_SUCH_ACTOR, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_signal_to(jzx_context *ctx, int signo, uint32_t tag);
 

@@ -16,7 +16,8 @@
  * Nothing else runs in a poll. The loop may be run by other threads meanwhile, may be stepped by
  * the host, or not be driven at all: then the poll itself takes in what was sent and fires the
  * timers that are due, and leaves all other actors alone. (Descriptors and signals are looked at by
- * threads that run or step the loop only.)
+ * threads that run or step the loop only.) Timers that its handlers set are armed when the poll
+ * returns, for jzx_loop_next_deadline; if another thread drives the loop, that one arms them soon.
  *
  * The actor belongs to one thread at a time, the one that polls it: that thread may look at its
  * state between two polls. A stop, a kill, the exit of a link are seen at the next poll; the

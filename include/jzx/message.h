@@ -86,7 +86,8 @@ JZX_API jzx_err jzx_send(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from, con
  * urgent messages that came earlier aside. Keep it for the rare and the short: config.urgent_cap of
  * them (16) may wait for one actor, and one more is JZX_ERR_MAILBOX_FULL, whatever its on_full
  * says. Neither mailbox_cap nor a full mailbox concerns them. A fiber that waits for another
- * message passes over an urgent one as over any. Takes a lock for a moment. Any thread. */
+ * message passes over an urgent one as over any. The successor of a child with keep_mailbox begins
+ * with those that its predecessor had not handled. Takes a lock for a moment. Any thread. */
 JZX_API jzx_err jzx_send_urgent(jzx_loop *loop, jzx_actor_id to, jzx_actor_id from,
                                 const void *data, size_t len, uint32_t tag);
 

@@ -3,11 +3,12 @@
  * compared and replayed. For logic that must be reproducible: games, simulations, workflows, user
  * interfaces.
  *
- *     struct counter { uint64_t value; jzx_handle to; };
+ *     struct counter { uint64_t value; jzx_processor_handle to; };
  *
- *     static jzx_err create(void *state, jzx_handle self, const void *config, size_t len) {
+ *     static jzx_err create(void *state, jzx_processor_handle self, const void *config,
+ *                           size_t len) {
  *         struct counter *counter = state;
- *         memcpy(&counter->to, config, sizeof counter->to);       the root's: JZX_HANDLE_OUTPUT
+ *         memcpy(&counter->to, config, sizeof counter->to);       the root's: JZX_PROCESSOR_OUTPUT
  *         return JZX_OK;
  *     }
  *     static void handle(void *state, const jzx_action *msg, jzx_actions *out) {
@@ -64,13 +65,13 @@ typedef struct jzx_processor jzx_processor;
 /* ---- actions ---- */
 
 /* The address of an actor in its processor. Plain data, never used again by its processor. */
-typedef uint64_t jzx_handle;
+typedef uint64_t jzx_processor_handle;
 
-#define JZX_HANDLE_INPUT ((jzx_handle)0)    /* the root actor: dispatches go there */
-#define JZX_HANDLE_OUTPUT ((jzx_handle)1)   /* no actor: what is sent there is output */
-#define JZX_HANDLE_INTERNAL ((jzx_handle)2) /* no actor: the source of dispatches */
-#define JZX_HANDLE_FIRST ((jzx_handle)3)    /* all others are counted from here */
-#define JZX_HANDLE_NONE UINT64_MAX
+#define JZX_PROCESSOR_INPUT ((jzx_processor_handle)0)  /* the root actor: dispatches go there */
+#define JZX_PROCESSOR_OUTPUT ((jzx_processor_handle)1) /* no actor: what is sent there is output */
+#define JZX_PROCESSOR_INTERNAL ((jzx_processor_handle)2) /* no actor: the source of dispatches */
+#define JZX_PROCESSOR_FIRST_HANDLE ((jzx_processor_handle)3) /* all others are counted from here */
+#define JZX_PROCESSOR_NO_HANDLE UINT64_MAX
 
 typedef enum jzx_action_kind {
     JZX_ACTION_SEND = 1,
@@ -86,9 +87,9 @@ typedef struct jzx_actor_factory jzx_actor_factory;
  * that it is called for; middleware gets any. Valid during the call only. */
 typedef struct jzx_action {
     jzx_action_kind kind;
-    jzx_err error;     /* FAIL */
-    jzx_handle source; /* the actor that wants it; INTERNAL: a dispatch; NONE: nobody */
-    jzx_handle target;
+    jzx_err error;               /* FAIL */
+    jzx_processor_handle source; /* the actor that wants it; INTERNAL: a dispatch; NONE: nobody */
+    jzx_processor_handle target;
     uint32_t tag;     /* SEND: the type of the message */
     uint32_t len;     /* of data */
     const void *data; /* SEND: the message. SPAWN: the config. Aligned for any type */
@@ -112,7 +113,7 @@ struct jzx_actor_factory {
 
     /* When the Spawn is carried out. Anything but JZX_OK: there is no actor, and the trace says
      * why; destroy is not called then. May be NULL. */
-    jzx_err (*create)(void *state, jzx_handle self, const void *config, size_t len);
+    jzx_err (*create)(void *state, jzx_processor_handle self, const void *config, size_t len);
     /* After create: the first actions of the actor. May be NULL. */
     void (*init)(void *state, jzx_actions *out);
     /* A sync actor: called for each message. This or run. */
@@ -148,35 +149,35 @@ JZX_BEGIN_C
  * runtime). */
 
 /* A message. One to an actor that is gone when it would be delivered is dropped. */
-JZX_API jzx_err jzx_actions_send(jzx_actions *out, jzx_handle to, uint32_t tag, const void *data,
-                                 size_t len);
+JZX_API jzx_err jzx_actions_send(jzx_actions *out, jzx_processor_handle to, uint32_t tag,
+                                 const void *data, size_t len);
 
 /* Reserves a handle for an actor: it can be sent to, and be put into messages, from now on, and the
  * actor exists when the Spawn of it has been carried out. A reservation ends with the actor that
  * made it. JZX_ERR_INVALID_STATE in async actors, which cannot spawn. */
 JZX_API jzx_err jzx_actions_reserve(jzx_actions *out, const jzx_actor_factory *factory,
-                                    const void *config, size_t len, jzx_handle *handle);
+                                    const void *config, size_t len, jzx_processor_handle *handle);
 
 /* Spawns what was reserved. Of a handle that is not reserved, or exists, it is dropped. */
-JZX_API jzx_err jzx_actions_spawn(jzx_actions *out, jzx_handle handle);
+JZX_API jzx_err jzx_actions_spawn(jzx_actions *out, jzx_processor_handle handle);
 
 /* Both. */
 JZX_API jzx_err jzx_actions_spawn_new(jzx_actions *out, const jzx_actor_factory *factory,
-                                      const void *config, size_t len, jzx_handle *handle);
+                                      const void *config, size_t len, jzx_processor_handle *handle);
 
 /* Removes an actor: what is sent to it later is dropped, and so are Sends of its own that were not
  * carried out yet. An async actor's fiber is killed. An unknown handle is dropped. */
-JZX_API jzx_err jzx_actions_kill(jzx_actions *out, jzx_handle handle);
+JZX_API jzx_err jzx_actions_kill(jzx_actions *out, jzx_processor_handle handle);
 
 /* The same with an error, which the trace shows. No other actor is told. */
-JZX_API jzx_err jzx_actions_fail(jzx_actions *out, jzx_handle handle, jzx_err error);
+JZX_API jzx_err jzx_actions_fail(jzx_actions *out, jzx_processor_handle handle, jzx_err error);
 
 /* For middleware: lets a command go on to the next stage at once, before anything else. The command
  * is the one that it got, or one of its own making. JZX_ERR_INVALID_STATE elsewhere. */
 JZX_API jzx_err jzx_actions_pass(jzx_actions *out, const jzx_action *command);
 
 /* Who is called. */
-JZX_API jzx_handle jzx_actions_self(const jzx_actions *out);
+JZX_API jzx_processor_handle jzx_actions_self(const jzx_actions *out);
 JZX_API jzx_processor *jzx_actions_processor(const jzx_actions *out);
 
 /* ---- async actors: in their own fiber ---- */
@@ -218,8 +219,8 @@ typedef enum jzx_phase {
 
 typedef struct jzx_processor_opts {
     size_t size;                   /* sizeof(jzx_processor_opts) */
-    const jzx_actor_factory *root; /* required: the actor at JZX_HANDLE_INPUT */
-    const void *config;            /* of the root; NULL: the jzx_handle JZX_HANDLE_OUTPUT */
+    const jzx_actor_factory *root; /* required: the actor at JZX_PROCESSOR_INPUT */
+    const void *config; /* of the root; NULL: the jzx_processor_handle JZX_PROCESSOR_OUTPUT */
     size_t config_len;
     const jzx_stage *middleware; /* left to right; these three: JZX_STAGES */
     size_t middleware_count;     /* at most JZX_MIDDLEWARE_MAX */
@@ -262,7 +263,7 @@ JZX_API jzx_err jzx_processor_enqueue(jzx_processor *processor, uint32_t tag, co
 JZX_API jzx_err jzx_processor_process(jzx_processor *processor);
 
 /* A Kill from outside, as a dispatch. */
-JZX_API jzx_err jzx_processor_kill(jzx_processor *processor, jzx_handle handle);
+JZX_API jzx_err jzx_processor_kill(jzx_processor *processor, jzx_processor_handle handle);
 
 /* A Terminate from outside: removes all actors and closes the output, when it has gone through the
  * middleware. Errors as for a dispatch. */
@@ -278,7 +279,7 @@ typedef enum jzx_registered {
 } jzx_registered;
 
 /* What a handle stands for. By a handler, or while the processor is not busy; else NONE. */
-JZX_API jzx_registered jzx_processor_lookup(jzx_processor *processor, jzx_handle handle);
+JZX_API jzx_registered jzx_processor_lookup(jzx_processor *processor, jzx_processor_handle handle);
 
 typedef struct jzx_processor_stats {
     size_t size;       /* sizeof(jzx_processor_stats): set by the caller */
@@ -299,7 +300,7 @@ JZX_API jzx_err jzx_processor_stats_get(jzx_processor *processor, jzx_processor_
  * free. A wait that returns an error has taken nothing. */
 
 typedef struct jzx_output {
-    jzx_handle source;
+    jzx_processor_handle source;
     uint32_t tag;
     uint32_t len;
     void *data; /* aligned for any type; part of the block */
@@ -411,7 +412,7 @@ JZX_API jzx_err jzx_processor_replay(jzx_processor *processor, const jzx_recordi
 /* Sends what fn makes of each message. */
 typedef jzx_message (*jzx_map_fn)(void *arg, const jzx_message *msg);
 typedef struct jzx_map_config {
-    jzx_handle to;
+    jzx_processor_handle to;
     jzx_map_fn fn;
     void *arg;
 } jzx_map_config;
@@ -420,16 +421,17 @@ extern JZX_API const jzx_actor_factory jzx_map_actor;
 /* Sends on what fn says true for. */
 typedef bool (*jzx_filter_fn)(void *arg, const jzx_message *msg);
 typedef struct jzx_filter_config {
-    jzx_handle to;
+    jzx_processor_handle to;
     jzx_filter_fn fn;
     void *arg;
 } jzx_filter_config;
 extern JZX_API const jzx_actor_factory jzx_filter_actor;
 
 /* fn sends any number, to `to`. */
-typedef void (*jzx_flat_map_fn)(void *arg, const jzx_message *msg, jzx_handle to, jzx_actions *out);
+typedef void (*jzx_flat_map_fn)(void *arg, const jzx_message *msg, jzx_processor_handle to,
+                                jzx_actions *out);
 typedef struct jzx_flat_map_config {
-    jzx_handle to;
+    jzx_processor_handle to;
     jzx_flat_map_fn fn;
     void *arg;
 } jzx_flat_map_config;
@@ -439,27 +441,28 @@ extern JZX_API const jzx_actor_factory jzx_flat_map_actor;
 #define JZX_SCAN_SIZE 64u
 typedef jzx_message (*jzx_scan_fn)(void *arg, void *total, const jzx_message *msg);
 typedef struct jzx_scan_config {
-    jzx_handle to;
+    jzx_processor_handle to;
     jzx_scan_fn fn;
     void *arg;
 } jzx_scan_config;
 extern JZX_API const jzx_actor_factory jzx_scan_actor;
 
-/* Sends each message to all; its config is an array of jzx_handle, of at most so many. */
+/* Sends each message to all; its config is an array of jzx_processor_handle, of at most so many. */
 #define JZX_BROADCAST_TARGETS_MAX 63u
 extern JZX_API const jzx_actor_factory jzx_broadcast_actor;
 
 /* Spawns the stages so that each sends to the next one and the last to `to`; *head is the handle of
  * the first, and `to` itself without stages. The configs begin with a handle, which is set here. */
 JZX_API jzx_err jzx_actions_flow(jzx_actions *out, const jzx_stage *stages, size_t count,
-                                 size_t stage_size, jzx_handle to, jzx_handle *head);
+                                 size_t stage_size, jzx_processor_handle to,
+                                 jzx_processor_handle *head);
 
 /* Async: with its first message it starts something that has a future (an async function, a
  * promise that somebody else resolves), sends the value to `to` with `tag`, or an error (a jzx_err)
  * with `error_tag`, and kills itself. start returns NULL if it cannot: JZX_ERR_FAILED. */
 typedef jzx_future *(*jzx_start_fn)(void *arg, jzx_loop *loop, const jzx_message *msg);
 typedef struct jzx_future_config {
-    jzx_handle to;
+    jzx_processor_handle to;
     jzx_start_fn start;
     void *arg;
     uint32_t tag;
@@ -474,7 +477,7 @@ extern JZX_API const jzx_actor_factory jzx_future_actor;
 typedef jzx_err (*jzx_iterate_fn)(jzx_context *ctx, void *arg, void *scratch,
                                   const jzx_message *msg, uint64_t index, jzx_message *item);
 typedef struct jzx_iterator_config {
-    jzx_handle to;
+    jzx_processor_handle to;
     jzx_iterate_fn fn;
     void *arg;
 } jzx_iterator_config;

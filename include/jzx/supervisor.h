@@ -98,7 +98,8 @@ typedef struct jzx_child_spec {
     jzx_on_full on_full;
     uint16_t place;
     uint8_t priority;
-    bool keep_mailbox;  /* a restart goes on with the messages that wait, the stash first */
+    bool keep_mailbox;  /* a restart goes on with the messages that wait: the urgent ones, the
+                         * stash, the rest */
     bool significant;   /* see auto_shutdown; not if it is permanent, or that is never */
     bool stop_at_once;  /* it stops without working off its queue; a supervisor: with all below */
     jzx_fiber_fn fiber; /* or this, in place of behavior: see jzx/fiber.h, as what follows */

@@ -3,8 +3,8 @@
  *
  *     const jzx_pattern *order = JZX_SEQUENCE(
  *         JZX_STEP(JZX_HAS_KIND(JZX_ACTION_SPAWN)),
- *         JZX_STEP(JZX_ALL_OF(JZX_HAS_TAG(BUTTON), JZX_SENT_TO(JZX_HANDLE_INPUT))),
- *         JZX_ONE_OR_MORE(JZX_STEP(JZX_SENT_TO(JZX_HANDLE_OUTPUT))));
+ *         JZX_STEP(JZX_ALL_OF(JZX_HAS_TAG(BUTTON), JZX_SENT_TO(JZX_PROCESSOR_INPUT))),
+ *         JZX_ONE_OR_MORE(JZX_STEP(JZX_SENT_TO(JZX_PROCESSOR_OUTPUT))));
  *     char report[1024];
  *
  *     assert(jzx_trace_match(&trace, order, report, sizeof report) == JZX_OK);
@@ -184,8 +184,8 @@ typedef struct jzx_test_probe jzx_test_probe;
 /* An actor, a daemon, that records each message that it gets, and sends it on to `to` (may be
  * JZX_NOBODY) with the sender that it came from: give its id to others in place of `to`. Messages
  * of the runtime are recorded only. A step of its trace is a Send; source and target are actor ids
- * (JZX_HANDLE_NONE for JZX_NOBODY), and tick is the time of the loop. If it could not be sent on,
- * its outcome is JZX_OUTCOME_FAILED. Any thread. Errors of jzx_spawn. */
+ * (JZX_PROCESSOR_NO_HANDLE for JZX_NOBODY), and tick is the time of the loop. If it could not be
+ * sent on, its outcome is JZX_OUTCOME_FAILED. Any thread. Errors of jzx_spawn. */
 JZX_API jzx_err jzx_test_probe_create(jzx_loop *loop, jzx_actor_id to, jzx_test_probe **probe);
 
 JZX_API jzx_actor_id jzx_test_probe_id(const jzx_test_probe *probe);

@@ -178,6 +178,26 @@ static void close_urgent(struct jzx__worker *me, struct jzx__actor *actor,
                                                    .ending = ending});
 }
 
+static bool has_urgent(const struct jzx__actor *actor) {
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    return (actor->task.care & JZX__CARE_URGENT) || (cold != NULL && cold->urgent_count != 0);
+}
+
+/* What is for a successor: the urgent messages first, as they were, then the rest of its mail. */
+static void keep_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node **list,
+                     struct jzx__node **inbox, const struct jzx__ending *ending) {
+    struct jzx__cold *cold = jzx__actor_cold(actor);
+    uint32_t generation = jzx_id_generation(ending->id);
+    wait_for_senders(jzx__loop_of(me), ending->id);
+    if (has_urgent(actor)) {
+        struct jzx__node *urgent = jzx__urgent_bequeath(me, actor, ending->id, list);
+        bury_list(me, actor, keep_mail(me, cold, urgent, generation), ending);
+    }
+    cold->stash_first = keep_mail(me, cold, cold->stash_first, generation);
+    *list = keep_mail(me, cold, *list, generation);
+    *inbox = keep_mail(me, cold, *inbox, generation);
+}
+
 /* Dead letters: the private list, the stash, then what the inbox held. */
 static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__node *inbox,
                      const struct jzx__ending *ending) {
@@ -186,14 +206,9 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
     struct jzx__node *list = jzx__task_clear(&actor->task);
     struct jzx__node *stash = NULL;
     if (cold != NULL) {
-        uint32_t generation = jzx_id_generation(ending->id);
+        if (cold->keeps_mail)
+            keep_all(me, actor, &list, &inbox, ending);
         stash = cold->stash_first;
-        if (cold->keeps_mail) {
-            wait_for_senders(loop, ending->id);
-            stash = keep_mail(me, cold, stash, generation);
-            list = keep_mail(me, cold, list, generation);
-            inbox = keep_mail(me, cold, inbox, generation);
-        }
         cold->stash_first = NULL;
         cold->stash_count = 0;
     }
@@ -207,7 +222,7 @@ static void bury_all(struct jzx__worker *me, struct jzx__actor *actor, struct jz
         jzx__mailbox_tell_waiters(me, actor, true);
     if (actor->task.care & JZX__CARE_LINE)
         jzx__line_close(&loop->lines, me, ending->id);
-    if ((actor->task.care & JZX__CARE_URGENT) || (cold != NULL && cold->urgent_count != 0))
+    if (has_urgent(actor))
         close_urgent(me, actor, ending);
 }
 

@@ -267,17 +267,56 @@ bool jzx__urgent_take(struct jzx__worker *me, struct jzx__actor *actor) {
     return !haul.ends;
 }
 
-void jzx__urgent_close(struct jzx__worker *me, const struct jzx__addressee *to) {
+/* The actor ends: all that is in its queue, which is freed (G3). */
+static struct jzx__node *remove_queue(struct jzx__worker *me, jzx_actor_id id) {
     struct jzx_loop *loop = jzx__loop_of(me);
-    struct jzx__urgent_stripe *stripe = stripe_of(loop, to->id);
+    struct jzx__urgent_stripe *stripe = stripe_of(loop, id);
     jzx__lock_acquire(&stripe->lock);
-    struct jzx__urgent **place = place_of(stripe, to->id);
+    struct jzx__urgent **place = place_of(stripe, id);
     struct jzx__urgent *queue = *place;
     if (queue != NULL)
         *place = queue->next;
     jzx__lock_release(&stripe->lock);
     struct jzx__node *nodes = queue == NULL ? NULL : queue->first;
     free_queue(loop, me, queue);
+    return nodes;
+}
+
+/* From here on it is a message as any, but that no bound counts it. */
+static void make_plain(struct jzx__node *node) {
+    bool is_user = jzx__message_of(node)->tag < JZX_TAG_RESERVED;
+    node->lane = is_user ? JZX__LANE_USER : JZX__LANE_RUNTIME;
+}
+
+struct jzx__node *jzx__urgent_bequeath(struct jzx__worker *me, struct jzx__actor *actor,
+                                       jzx_actor_id id, struct jzx__node **list) {
+    struct haul haul = {.ends = false};
+    JZX_ASSERT_OWNER(me);
+    for (struct jzx__node **place = list; *place != NULL;) {
+        struct jzx__node *node = *place;
+        if (node->lane != JZX__LANE_URGENT) {
+            place = &node->next;
+            continue;
+        }
+        *place = node->next;
+        make_plain(node);
+        keep(&haul, node);
+    }
+    struct jzx__node *nodes = remove_queue(me, id);
+    while (nodes != NULL) {
+        struct jzx__node *node = nodes;
+        nodes = node->next;
+        jzx__counter_add(&me->counters.accepted, 1); /* G5 */
+        make_plain(node);
+        keep(&haul, node);
+    }
+    jzx__actor_cold(actor)->urgent_count = 0;
+    actor->task.care &= (uint16_t)~JZX__CARE_URGENT;
+    return haul.first;
+}
+
+void jzx__urgent_close(struct jzx__worker *me, const struct jzx__addressee *to) {
+    struct jzx__node *nodes = remove_queue(me, to->id);
     while (nodes != NULL) {
         struct jzx__node *node = nodes;
         nodes = node->next;
@@ -288,13 +327,11 @@ void jzx__urgent_close(struct jzx__worker *me, const struct jzx__addressee *to) 
 
 /* ---- its lane ---- */
 
-/* It is about to be handled: from here on it is a message as any, but that no bound counts it. */
+/* It is about to be handled. */
 static enum jzx__look begin(struct jzx__worker *me, const struct jzx__spot *at) {
     jzx__mailbox_looked(at->actor);
     note_gone(me, at->actor, 1);
-    at->node->lane = JZX__LANE_USER;
-    if (jzx__message_of(at->node)->tag >= JZX_TAG_RESERVED)
-        at->node->lane = JZX__LANE_RUNTIME;
+    make_plain(at->node);
     return JZX__LOOK_HANDLE;
 }
 

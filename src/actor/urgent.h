@@ -12,7 +12,8 @@
  *   G2  who appends asks the owner afterwards (JZX__WANT_URGENT, then a nudge). If the owner takes
  *       nothing in any more, the sender takes its message back, unless the owner has it already.
  *   G3  the end of an actor closes its queue, after its inbox was closed: a message whose sender
- *       was in time is buried, and any other is taken back by its sender (G2).
+ *       was in time is buried, or kept for a successor, and any other is taken back by its sender
+ *       (G2).
  *   G4  in the private list urgent messages are in front of all others, oldest first; what is put
  *       first (an unstash) goes behind them.
  *   G5  the owner counts a message as accepted when it takes or buries it, and nobody else.
@@ -42,5 +43,11 @@ bool jzx__urgent_take(struct jzx__worker *me, struct jzx__actor *actor);
 /* The actor ends, and its id is stale: buries what is in its queue, and frees that (G3). The cold
  * record may be NULL. Owner only. */
 void jzx__urgent_close(struct jzx__worker *me, const struct jzx__addressee *to);
+
+/* The same for an actor whose mail is kept: instead all that is urgent, of its queue and of its
+ * private list, becomes plain messages, which are taken out and returned, oldest first. The cold
+ * record is there. Owner only. */
+struct jzx__node *jzx__urgent_bequeath(struct jzx__worker *me, struct jzx__actor *actor,
+                                       jzx_actor_id id, struct jzx__node **list);
 
 #endif

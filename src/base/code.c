@@ -125,7 +125,7 @@ static void learn_leaf(uintptr_t address, bool shares) {
     if (range.begin == 0)
         return;
     range.end = end_of_function(range.begin);
-    for (uint32_t i = 0; shares && i < SHARED_COUNT; i++) {
+    for (uint32_t i = 0; shares && i != SHARED_COUNT; i++) {
         uintptr_t next = next_function(range.end);
         if (next == 0)
             break;

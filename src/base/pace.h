@@ -38,6 +38,8 @@ static inline uint64_t jzx__pace_count(const struct jzx__pace *pace) {
     uint64_t passed = __rdtsc() - pace->cycles;
     if (JZX_LIKELY(passed < pace->window))
         return pace->ns + (passed * pace->rate >> 32) + JZX__PACE_AHEAD_NS;
+#else
+    (void)pace;
 #endif
     return 0;
 }

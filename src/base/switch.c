@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void call_entry(unsigned entry_low, unsigned entry_high, unsigned there_l
     const struct point *there =
         (const struct point *)(uintptr_t)((uint64_t)there_high << 32 | there_low);
     ((void (*)(void *))entry)(there->arg);
-    JZX_ASSERT(!"the entry of a stack returned");
+    JZX_ASSERT(false && "the entry of a stack returned");
 }
 
 void *jzx__switch_prepare(void *base, size_t size, void (*entry)(void *arg)) {

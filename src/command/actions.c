@@ -29,7 +29,7 @@ static bool is_payload(const void *data, size_t len) {
     return len <= JZX_MSG_LEN_MAX && (data != NULL || len == 0);
 }
 
-jzx_err jzx_actions_send(jzx_actions *out, jzx_handle to, uint32_t tag, const void *data,
+jzx_err jzx_actions_send(jzx_actions *out, jzx_processor_handle to, uint32_t tag, const void *data,
                          size_t len) {
     if (out == NULL || !is_payload(data, len) || tag >= JZX_TAG_RESERVED)
         return JZX_ERR_INVALID_ARG;
@@ -43,7 +43,7 @@ jzx_err jzx_actions_send(jzx_actions *out, jzx_handle to, uint32_t tag, const vo
 }
 
 jzx_err jzx_actions_reserve(jzx_actions *out, const jzx_actor_factory *factory, const void *config,
-                            size_t len, jzx_handle *handle) {
+                            size_t len, jzx_processor_handle *handle) {
     struct jzx__subject *subject;
     if (out == NULL || handle == NULL)
         return JZX_ERR_INVALID_ARG;
@@ -63,7 +63,7 @@ jzx_err jzx_actions_reserve(jzx_actions *out, const jzx_actor_factory *factory, 
     return err;
 }
 
-jzx_err jzx_actions_spawn(jzx_actions *out, jzx_handle handle) {
+jzx_err jzx_actions_spawn(jzx_actions *out, jzx_processor_handle handle) {
     jzx_action action = {.kind = JZX_ACTION_SPAWN, .target = handle};
     if (out == NULL)
         return JZX_ERR_INVALID_ARG;
@@ -80,8 +80,8 @@ jzx_err jzx_actions_spawn(jzx_actions *out, jzx_handle handle) {
 }
 
 jzx_err jzx_actions_spawn_new(jzx_actions *out, const jzx_actor_factory *factory,
-                              const void *config, size_t len, jzx_handle *handle) {
-    jzx_handle made;
+                              const void *config, size_t len, jzx_processor_handle *handle) {
+    jzx_processor_handle made;
     jzx_err err = jzx_actions_reserve(out, factory, config, len, &made);
     if (err == JZX_OK)
         err = jzx_actions_spawn(out, made);
@@ -90,7 +90,8 @@ jzx_err jzx_actions_spawn_new(jzx_actions *out, const jzx_actor_factory *factory
     return err;
 }
 
-static jzx_err end(jzx_actions *out, jzx_action_kind kind, jzx_handle handle, jzx_err error) {
+static jzx_err end(jzx_actions *out, jzx_action_kind kind, jzx_processor_handle handle,
+                   jzx_err error) {
     if (out == NULL)
         return JZX_ERR_INVALID_ARG;
     const jzx_action action = {
@@ -98,11 +99,11 @@ static jzx_err end(jzx_actions *out, jzx_action_kind kind, jzx_handle handle, jz
     return add(out, out->roll, &action, 0);
 }
 
-jzx_err jzx_actions_kill(jzx_actions *out, jzx_handle handle) {
+jzx_err jzx_actions_kill(jzx_actions *out, jzx_processor_handle handle) {
     return end(out, JZX_ACTION_KILL, handle, JZX_OK);
 }
 
-jzx_err jzx_actions_fail(jzx_actions *out, jzx_handle handle, jzx_err error) {
+jzx_err jzx_actions_fail(jzx_actions *out, jzx_processor_handle handle, jzx_err error) {
     return end(out, JZX_ACTION_FAIL, handle, error);
 }
 
@@ -116,8 +117,8 @@ jzx_err jzx_actions_pass(jzx_actions *out, const jzx_action *command) {
     return add(out, out->passes, command, out->self->stage); /* counted from 1: the next one */
 }
 
-jzx_handle jzx_actions_self(const jzx_actions *out) {
-    return out == NULL ? JZX_HANDLE_NONE : out->self->handle;
+jzx_processor_handle jzx_actions_self(const jzx_actions *out) {
+    return out == NULL ? JZX_PROCESSOR_NO_HANDLE : out->self->handle;
 }
 
 jzx_processor *jzx_actions_processor(const jzx_actions *out) {
@@ -125,7 +126,7 @@ jzx_processor *jzx_actions_processor(const jzx_actions *out) {
 }
 
 jzx_err jzx_actions_flow(jzx_actions *out, const jzx_stage *stages, size_t count, size_t stage_size,
-                         jzx_handle to, jzx_handle *head) {
+                         jzx_processor_handle to, jzx_processor_handle *head) {
     unsigned char config[256];
     if (out == NULL || head == NULL || stage_size != sizeof(jzx_stage) ||
         (stages == NULL && count != 0))

@@ -41,10 +41,10 @@ struct jzx__subject;
 struct jzx__input {
     struct jzx__input *next;
     struct jzx__roll roll;
-    jzx_handle source;       /* the async actor, or JZX_HANDLE_NONE */
-    struct jzx_inbox *inbox; /* that it comes from, until it is accepted; or NULL */
-    uint64_t generation;     /* of the inbox */
-    bool is_embedded;        /* in an inbox, as its end: not freed by itself */
+    jzx_processor_handle source; /* the async actor, or JZX_PROCESSOR_NO_HANDLE */
+    struct jzx_inbox *inbox;     /* that it comes from, until it is accepted; or NULL */
+    uint64_t generation;         /* of the inbox */
+    bool is_embedded;            /* in an inbox, as its end: not freed by itself */
 };
 
 /* A list that is being made. */
@@ -92,8 +92,8 @@ struct jzx_processor {
     /* The runner's. */
     struct jzx__roll queue;
     struct jzx__roster registry;
-    jzx_handle next_handle;
-    jzx_handle stages[JZX_MIDDLEWARE_MAX];
+    jzx_processor_handle next_handle;
+    jzx_processor_handle stages[JZX_MIDDLEWARE_MAX];
     uint32_t stage_count;
     uint64_t external;     /* actors that are not internal */
     uint64_t removals;     /* in this tick */

@@ -61,7 +61,7 @@ static void fail_for_memory(struct jzx_processor *processor, struct jzx__subject
                             struct jzx__roll_mark since) {
     const jzx_action fail = {.kind = JZX_ACTION_FAIL,
                              .error = JZX_ERR_NO_MEMORY,
-                             .source = JZX_HANDLE_NONE,
+                             .source = JZX_PROCESSOR_NO_HANDLE,
                              .target = subject->handle};
     jzx__roll_void(&processor->queue, since, subject->handle);
     (void)lose(processor);
@@ -127,7 +127,7 @@ static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__
     action->error = err;
     if (err == JZX_OK)
         return JZX_OUTCOME_DONE;
-    if (action->target == JZX_HANDLE_INPUT)
+    if (action->target == JZX_PROCESSOR_INPUT)
         processor->err = err; /* for jzx_processor_create */
     if (processor->external == 0 && !record->is_internal)
         processor->terminate_due = true; /* nobody is left to spawn another */
@@ -137,12 +137,12 @@ static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__
 static jzx_outcome carry_out_send(struct jzx_processor *processor, struct jzx__record *record) {
     jzx_action *action = &record->action;
     /* Its source was there when it was added: only what was removed since can be missing. */
-    if (processor->removals != 0 && action->source != JZX_HANDLE_INTERNAL &&
-        action->source != JZX_HANDLE_NONE &&
+    if (processor->removals != 0 && action->source != JZX_PROCESSOR_INTERNAL &&
+        action->source != JZX_PROCESSOR_NO_HANDLE &&
         jzx__roster_find(&processor->registry, action->source) == NULL)
         return drop(processor);
     jzx_err err = JZX_OK;
-    if (action->target == JZX_HANDLE_OUTPUT) {
+    if (action->target == JZX_PROCESSOR_OUTPUT) {
         err = jzx__output_push(processor, action);
     } else {
         struct jzx__subject *target = jzx__roster_find(&processor->registry, action->target);
@@ -220,7 +220,7 @@ static void show_sync(struct jzx_processor *processor, struct jzx__subject *stag
 static void show(struct jzx_processor *processor, struct jzx__subject *stage,
                  struct jzx__record *record) {
     const jzx_action wrapped = {.kind = JZX_ACTION_SEND,
-                                .source = JZX_HANDLE_INTERNAL,
+                                .source = JZX_PROCESSOR_INTERNAL,
                                 .target = stage->handle,
                                 .tag = JZX_TAG_COMMAND,
                                 .len = sizeof(jzx_action),
@@ -272,8 +272,8 @@ void jzx__tick_run(struct jzx_processor *processor) {
     while (processor->terminate_due && processor->external == 0) {
         struct jzx__record record = {.size = sizeof record,
                                      .action = {.kind = JZX_ACTION_TERMINATE,
-                                                .source = JZX_HANDLE_NONE,
-                                                .target = JZX_HANDLE_NONE}};
+                                                .source = JZX_PROCESSOR_NO_HANDLE,
+                                                .target = JZX_PROCESSOR_NO_HANDLE}};
         processor->terminate_due = false;
         processor->counts.commands++;
         route(processor, &record);

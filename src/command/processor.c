@@ -32,7 +32,7 @@ static struct jzx__input *make_input(struct jzx_processor *processor, const jzx_
     struct jzx__input *input = jzx__alloc(&processor->allocator, sizeof *input);
     if (input == NULL)
         return NULL;
-    *input = (struct jzx__input){.source = JZX_HANDLE_NONE};
+    *input = (struct jzx__input){.source = JZX_PROCESSOR_NO_HANDLE};
     if (jzx__roll_add(&input->roll, &processor->allocator, action, JZX__CHUNK_EXACT) == NULL) {
         jzx__free(&processor->allocator, input, sizeof *input);
         return NULL;
@@ -88,9 +88,9 @@ static bool is_abandoned(const struct jzx_processor *processor) {
 static void begin_tick(struct jzx_processor *processor, struct jzx__input *input) {
     const struct jzx__subject *source = NULL;
     struct jzx__chunk *chunk;
-    if (input->source != JZX_HANDLE_NONE)
+    if (input->source != JZX_PROCESSOR_NO_HANDLE)
         source = jzx__roster_find(&processor->registry, input->source);
-    const bool is_late = input->source != JZX_HANDLE_NONE && source == NULL; /* P6 */
+    const bool is_late = input->source != JZX_PROCESSOR_NO_HANDLE && source == NULL; /* P6 */
     for (struct jzx__record *record = jzx__roll_next(&input->roll, &chunk, NULL);
          is_late && record != NULL; record = jzx__roll_next(&input->roll, &chunk, record))
         record->is_late = true;
@@ -215,8 +215,8 @@ static jzx_err send(jzx_processor *processor, uint32_t tag, const void *data, si
         (data == NULL && len != 0))
         return JZX_ERR_INVALID_ARG;
     const jzx_action action = {.kind = JZX_ACTION_SEND,
-                               .source = JZX_HANDLE_INTERNAL,
-                               .target = JZX_HANDLE_INPUT,
+                               .source = JZX_PROCESSOR_INTERNAL,
+                               .target = JZX_PROCESSOR_INPUT,
                                .tag = tag,
                                .len = (uint32_t)len,
                                .data = data};
@@ -245,15 +245,16 @@ jzx_err jzx_processor_process(jzx_processor *processor) {
     return is_mine ? run(processor) : JZX_OK;
 }
 
-jzx_err jzx_processor_kill(jzx_processor *processor, jzx_handle handle) {
+jzx_err jzx_processor_kill(jzx_processor *processor, jzx_processor_handle handle) {
     const jzx_action action = {
-        .kind = JZX_ACTION_KILL, .source = JZX_HANDLE_INTERNAL, .target = handle};
+        .kind = JZX_ACTION_KILL, .source = JZX_PROCESSOR_INTERNAL, .target = handle};
     return processor == NULL ? JZX_ERR_INVALID_ARG : bring_action(processor, &action, true);
 }
 
 jzx_err jzx_processor_terminate(jzx_processor *processor) {
-    const jzx_action action = {
-        .kind = JZX_ACTION_TERMINATE, .source = JZX_HANDLE_INTERNAL, .target = JZX_HANDLE_NONE};
+    const jzx_action action = {.kind = JZX_ACTION_TERMINATE,
+                               .source = JZX_PROCESSOR_INTERNAL,
+                               .target = JZX_PROCESSOR_NO_HANDLE};
     return processor == NULL ? JZX_ERR_INVALID_ARG : bring_action(processor, &action, true);
 }
 
@@ -269,7 +270,7 @@ jzx_phase jzx_processor_phase(jzx_processor *processor) {
     return phase;
 }
 
-jzx_registered jzx_processor_lookup(jzx_processor *processor, jzx_handle handle) {
+jzx_registered jzx_processor_lookup(jzx_processor *processor, jzx_processor_handle handle) {
     struct jzx__visit visit;
     jzx_registered kind = JZX_REGISTERED_NONE;
     if (processor == NULL)
@@ -321,7 +322,7 @@ static jzx_err spawn_stages(struct jzx_processor *processor, const jzx_processor
         const struct jzx__subject_spec spec = {.factory = stage->factory,
                                                .config = stage->config,
                                                .config_len = stage->config_len,
-                                               .parent = JZX_HANDLE_INTERNAL,
+                                               .parent = JZX_PROCESSOR_INTERNAL,
                                                .is_internal = true};
         jzx_err err = jzx__subject_reserve(processor, &spec, processor->next_handle, &subject);
         if (err != JZX_OK)
@@ -338,20 +339,20 @@ static jzx_err spawn_stages(struct jzx_processor *processor, const jzx_processor
 
 /* The Spawn of the root is the first command. */
 static jzx_err queue_root(struct jzx_processor *processor, const jzx_processor_opts *opts) {
-    static const jzx_handle output = JZX_HANDLE_OUTPUT;
+    static const jzx_processor_handle output = JZX_PROCESSOR_OUTPUT;
     const bool has_config = opts->config != NULL;
     struct jzx__subject *subject;
     const struct jzx__subject_spec spec = {
         .factory = opts->root,
         .config = has_config ? opts->config : &output,
         .config_len = has_config ? opts->config_len : sizeof output,
-        .parent = JZX_HANDLE_INPUT /* it is its own, so that no sweep takes it */};
-    jzx_err err = jzx__subject_reserve(processor, &spec, JZX_HANDLE_INPUT, &subject);
+        .parent = JZX_PROCESSOR_INPUT /* it is its own, so that no sweep takes it */};
+    jzx_err err = jzx__subject_reserve(processor, &spec, JZX_PROCESSOR_INPUT, &subject);
     if (err != JZX_OK)
         return err;
     const jzx_action action = {.kind = JZX_ACTION_SPAWN,
-                               .source = JZX_HANDLE_NONE,
-                               .target = JZX_HANDLE_INPUT,
+                               .source = JZX_PROCESSOR_NO_HANDLE,
+                               .target = JZX_PROCESSOR_INPUT,
                                .len = (uint32_t)spec.config_len,
                                .data = spec.config,
                                .factory = opts->root};
@@ -426,7 +427,7 @@ jzx_err jzx_processor_create(jzx_loop *loop, const jzx_processor_opts *opts,
                                    .is_recorded = full.record,
                                    .is_replay = full.replay,
                                    .refs = 1,
-                                   .next_handle = JZX_HANDLE_FIRST};
+                                   .next_handle = JZX_PROCESSOR_FIRST_HANDLE};
     jzx__lock_init(&made->lock);
     jzx__output_init(made);
     jzx_err err = start(made, &full);

@@ -96,7 +96,8 @@ struct jzx__record *jzx__roll_next(const struct jzx__roll *roll, struct jzx__chu
     return *chunk == NULL ? NULL : (void *)((*chunk)->data + at);
 }
 
-void jzx__roll_void(struct jzx__roll *roll, struct jzx__roll_mark since, jzx_handle source) {
+void jzx__roll_void(struct jzx__roll *roll, struct jzx__roll_mark since,
+                    jzx_processor_handle source) {
     struct jzx__chunk *chunk = since.chunk == NULL ? roll->head : since.chunk;
     uint32_t at = since.used;
     for (; chunk != NULL; chunk = chunk->next, at = 0) {

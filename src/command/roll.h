@@ -78,7 +78,8 @@ static inline struct jzx__roll_mark jzx__roll_end(const struct jzx__roll *roll) 
 }
 
 /* Voids what the source has added since. */
-void jzx__roll_void(struct jzx__roll *roll, struct jzx__roll_mark since, jzx_handle source);
+void jzx__roll_void(struct jzx__roll *roll, struct jzx__roll_mark since,
+                    jzx_processor_handle source);
 
 /* Frees all chunks. */
 void jzx__roll_clear(struct jzx__roll *roll, const jzx_allocator *allocator);

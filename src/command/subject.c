@@ -11,20 +11,21 @@
 
 /* ---- the registry ---- */
 
-static size_t home_of(const struct jzx__roster *registry, jzx_handle handle) {
+static size_t home_of(const struct jzx__roster *registry, jzx_processor_handle handle) {
     uint64_t hash = handle * 0x9E3779B97F4A7C15u;
     return (size_t)(hash >> 32) & (registry->size - 1);
 }
 
 /* Where it is, or where it would be. */
-static size_t slot_of(const struct jzx__roster *registry, jzx_handle handle) {
+static size_t slot_of(const struct jzx__roster *registry, jzx_processor_handle handle) {
     size_t slot = home_of(registry, handle);
     while (registry->slots[slot] != NULL && registry->slots[slot]->handle != handle)
         slot = (slot + 1) & (registry->size - 1);
     return slot;
 }
 
-struct jzx__subject *jzx__roster_find(const struct jzx__roster *registry, jzx_handle handle) {
+struct jzx__subject *jzx__roster_find(const struct jzx__roster *registry,
+                                      jzx_processor_handle handle) {
     return registry->size == 0 ? NULL : registry->slots[slot_of(registry, handle)];
 }
 
@@ -50,7 +51,7 @@ void jzx__roster_add(struct jzx__roster *registry, struct jzx__subject *subject)
     registry->count++;
 }
 
-void jzx__roster_remove(struct jzx__roster *registry, jzx_handle handle) {
+void jzx__roster_remove(struct jzx__roster *registry, jzx_processor_handle handle) {
     size_t hole = slot_of(registry, handle);
     const size_t mask = registry->size - 1;
     registry->slots[hole] = NULL;
@@ -159,7 +160,7 @@ static void subject_free(struct jzx_processor *processor, struct jzx__subject *s
 }
 
 jzx_err jzx__subject_reserve(struct jzx_processor *processor, const struct jzx__subject_spec *spec,
-                             jzx_handle handle, struct jzx__subject **subject) {
+                             jzx_processor_handle handle, struct jzx__subject **subject) {
     jzx_actor_factory full;
     if (!jzx__factory_read(spec->factory, &full) || spec->config_len > JZX_MSG_LEN_MAX ||
         (spec->config == NULL && spec->config_len != 0))

@@ -30,8 +30,8 @@ struct jzx_inbox {
 };
 
 struct jzx__subject {
-    jzx_handle handle;
-    jzx_handle parent; /* that has reserved it */
+    jzx_processor_handle handle;
+    jzx_processor_handle parent; /* that has reserved it */
     jzx_registered kind;
     bool is_internal;
     bool is_made;        /* create has succeeded */
@@ -53,14 +53,15 @@ static inline void *jzx__subject_state(const struct jzx__subject *subject) {
 /* ---- the registry; the runner's ---- */
 
 /* NULL if there is none. */
-struct jzx__subject *jzx__roster_find(const struct jzx__roster *registry, jzx_handle handle);
+struct jzx__subject *jzx__roster_find(const struct jzx__roster *registry,
+                                      jzx_processor_handle handle);
 
 /* Makes room for one more; false without memory. */
 bool jzx__roster_reserve(struct jzx__roster *registry, const jzx_allocator *allocator);
 
 /* There is room. */
 void jzx__roster_add(struct jzx__roster *registry, struct jzx__subject *subject);
-void jzx__roster_remove(struct jzx__roster *registry, jzx_handle handle);
+void jzx__roster_remove(struct jzx__roster *registry, jzx_processor_handle handle);
 void jzx__roster_deinit(struct jzx__roster *registry, const jzx_allocator *allocator);
 
 /* ---- subjects ---- */
@@ -70,7 +71,7 @@ struct jzx__subject_spec {
     const jzx_actor_factory *factory;
     const void *config;
     size_t config_len;
-    jzx_handle parent;
+    jzx_processor_handle parent;
     bool is_internal;
 };
 
@@ -80,7 +81,7 @@ bool jzx__factory_read(const jzx_actor_factory *factory, jzx_actor_factory *full
 /* A reservation, in the registry, with all the memory that its spawn needs. JZX_ERR_INVALID_ARG,
  * JZX_ERR_NO_MEMORY. */
 jzx_err jzx__subject_reserve(struct jzx_processor *processor, const struct jzx__subject_spec *spec,
-                             jzx_handle handle, struct jzx__subject **subject);
+                             jzx_processor_handle handle, struct jzx__subject **subject);
 
 /* Has it made by another factory instead. Errors as above: then nothing has changed. */
 jzx_err jzx__subject_replace(struct jzx_processor *processor, struct jzx__subject *subject,

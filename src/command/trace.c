@@ -98,12 +98,12 @@ static __attribute__((format(printf, 2, 3))) void add(struct text *text, const c
     text->len += len < 0 ? 0 : (size_t)len;
 }
 
-static void add_handle(struct text *text, jzx_handle handle) {
+static void add_handle(struct text *text, jzx_processor_handle handle) {
     switch (handle) {
-    case JZX_HANDLE_INPUT: add(text, "input"); break;
-    case JZX_HANDLE_OUTPUT: add(text, "output"); break;
-    case JZX_HANDLE_INTERNAL: add(text, "internal"); break;
-    case JZX_HANDLE_NONE: add(text, "none"); break;
+    case JZX_PROCESSOR_INPUT: add(text, "input"); break;
+    case JZX_PROCESSOR_OUTPUT: add(text, "output"); break;
+    case JZX_PROCESSOR_INTERNAL: add(text, "internal"); break;
+    case JZX_PROCESSOR_NO_HANDLE: add(text, "none"); break;
     default: add(text, "%" PRIu64, handle); break;
     }
 }

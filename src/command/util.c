@@ -9,13 +9,13 @@ static jzx_message message_of(const jzx_action *msg) {
     return (jzx_message){.data = (void *)(uintptr_t)msg->data, .len = msg->len, .tag = msg->tag};
 }
 
-static void send(jzx_actions *out, jzx_handle to, const jzx_message *msg) {
+static void send(jzx_actions *out, jzx_processor_handle to, const jzx_message *msg) {
     (void)jzx_actions_send(out, to, msg->tag, msg->data, msg->len);
 }
 
 /* ---- map ---- */
 
-static jzx_err create_map(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_map(void *state, jzx_processor_handle self, const void *config, size_t len) {
     jzx_map_config *map = state;
     (void)self;
     if (len != sizeof *map)
@@ -37,7 +37,8 @@ const jzx_actor_factory jzx_map_actor =
 
 /* ---- filter ---- */
 
-static jzx_err create_filter(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_filter(void *state, jzx_processor_handle self, const void *config,
+                             size_t len) {
     jzx_filter_config *filter = state;
     (void)self;
     if (len != sizeof *filter)
@@ -59,7 +60,8 @@ const jzx_actor_factory jzx_filter_actor =
 
 /* ---- flat map ---- */
 
-static jzx_err create_flat_map(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_flat_map(void *state, jzx_processor_handle self, const void *config,
+                               size_t len) {
     jzx_flat_map_config *flat_map = state;
     (void)self;
     if (len != sizeof *flat_map)
@@ -85,7 +87,7 @@ struct scan {
     jzx_scan_config config;
 };
 
-static jzx_err create_scan(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_scan(void *state, jzx_processor_handle self, const void *config, size_t len) {
     struct scan *scan = state;
     (void)self;
     if (len != sizeof scan->config)
@@ -109,15 +111,16 @@ const jzx_actor_factory jzx_scan_actor =
 
 struct broadcast {
     size_t count;
-    jzx_handle targets[JZX_BROADCAST_TARGETS_MAX];
+    jzx_processor_handle targets[JZX_BROADCAST_TARGETS_MAX];
 };
 
-static jzx_err create_broadcast(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_broadcast(void *state, jzx_processor_handle self, const void *config,
+                                size_t len) {
     struct broadcast *broadcast = state;
     (void)self;
-    if (len % sizeof(jzx_handle) != 0 || len > sizeof broadcast->targets)
+    if (len % sizeof(jzx_processor_handle) != 0 || len > sizeof broadcast->targets)
         return JZX_ERR_INVALID_ARG;
-    broadcast->count = len / sizeof(jzx_handle);
+    broadcast->count = len / sizeof(jzx_processor_handle);
     memcpy(broadcast->targets, config, len);
     return JZX_OK;
 }

@@ -17,7 +17,8 @@
 
 /* ---- from a future ---- */
 
-static jzx_err create_future(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_future(void *state, jzx_processor_handle self, const void *config,
+                             size_t len) {
     jzx_future_config *copy = state;
     (void)self;
     if (len != sizeof *copy)
@@ -75,7 +76,8 @@ struct iteration {
     _Alignas(16) unsigned char data[];
 };
 
-static jzx_err create_iterator(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_iterator(void *state, jzx_processor_handle self, const void *config,
+                               size_t len) {
     jzx_iterator_config *copy = state;
     (void)self;
     if (len != sizeof *copy)

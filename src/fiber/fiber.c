@@ -362,7 +362,7 @@ static enum next look_at_wish(struct jzx__worker *me, struct jzx__fiber *fiber) 
     case JZX__WISH_EVENT: return look_at_event(me, fiber);
     case JZX__WISH_END: return end(me, fiber);
     }
-    JZX_ASSERT(!"a wish");
+    JZX_ASSERT(false && "a wish");
     return IDLE;
 }
 

@@ -394,15 +394,25 @@ static void drop_moved(const struct outcome *outcome) {
         outcome->drop((void *)(uintptr_t)outcome->value);
 }
 
+/* Settles it inside a visit, or, when the loop is gone, with that fact: the thens that are left then
+ * are those of combinators, which touch no loop, and would keep their blocks for ever. */
+static jzx_err settle_in_visit(struct jzx_future *future, const struct jzx__future_visit *visit,
+                               const struct outcome *outcome) {
+    const struct outcome closed = {.err = JZX_ERR_LOOP_CLOSED};
+    if (visit->is_open)
+        return settle(future, visit->me, outcome) ? JZX_OK : JZX_ERR_CANCELLED;
+    (void)settle(future, NULL, &closed);
+    return JZX_ERR_LOOP_CLOSED;
+}
+
 /* Settles it, and gives the promise up. */
 static jzx_err fulfil(struct jzx_future *future, const struct outcome *outcome) {
     struct jzx__future_home *home = future->home;
     struct jzx__future_visit visit;
-    jzx_err err = JZX_ERR_LOOP_CLOSED;
     if (JZX__MUTANT(future_left_before_settled))
         let_go(future, JZX__HOLDER_PROMISE, false);
-    if (jzx__future_visit(home, &visit))
-        err = settle(future, visit.me, outcome) ? JZX_OK : JZX_ERR_CANCELLED;
+    (void)jzx__future_visit(home, &visit);
+    jzx_err err = settle_in_visit(future, &visit, outcome);
     if (JZX__MUTANT(future_left_before_settled))
         return err;
     if (err == JZX_OK) {

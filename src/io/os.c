@@ -140,12 +140,17 @@ static ssize_t sendmsg_fd(int fd, const struct msghdr *message, int flags) {
     return checked_size(sendmsg(fd, message, flags | MSG_NOSIGNAL));
 }
 
+/* The flags of the two below are an int in glibc and unsigned in musl; all of them fit here. */
+static uint16_t either_sign(int flags) {
+    return (uint16_t)flags;
+}
+
 static int sendmmsg_fd(int fd, struct mmsghdr *messages, unsigned count, int flags) {
-    return checked(sendmmsg(fd, messages, count, flags | MSG_NOSIGNAL));
+    return checked(sendmmsg(fd, messages, count, either_sign(flags | MSG_NOSIGNAL)));
 }
 
 static int recvmmsg_fd(int fd, struct mmsghdr *messages, unsigned count, int flags) {
-    return checked(recvmmsg(fd, messages, count, flags, NULL));
+    return checked(recvmmsg(fd, messages, count, either_sign(flags), NULL));
 }
 
 /* A SIGPIPE that was pending before stays so. */

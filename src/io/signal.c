@@ -4,6 +4,7 @@
 
 #include "actor/mailbox.h"
 #include "actor/own.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -201,13 +202,51 @@ static bool may_be_asked_for(const struct jzx_loop *loop, int signo) {
     return signo > 0 && signo <= SIGRTMAX && signo != loop->sched.crew.stall_signal;
 }
 
+/* The name of a signal that programs ask for; "" for others. */
+static const char *name_of(int signo) {
+    static const struct {
+        int signo;
+        const char *name;
+    } names[] = {{SIGHUP, " SIGHUP"},   {SIGINT, " SIGINT"},   {SIGQUIT, " SIGQUIT"},
+                 {SIGTERM, " SIGTERM"}, {SIGUSR1, " SIGUSR1"}, {SIGUSR2, " SIGUSR2"},
+                 {SIGCHLD, " SIGCHLD"}, {SIGALRM, " SIGALRM"}, {SIGPIPE, " SIGPIPE"},
+                 {SIGCONT, " SIGCONT"}, {SIGTSTP, " SIGTSTP"}, {SIGWINCH, " SIGWINCH"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (signo == names[i].signo)
+            return names[i].name;
+    }
+    return "";
+}
+
+/* The status has many causes: the log says which one it was, and what to do. */
+static void log_refusal(const struct jzx__own *own, int signo, const char *why) {
+    jzx_actor_id id = own->turn->ctx.self;
+    const char *name = jzx__actor_name(own->turn->actor);
+    jzx__log(&own->turn->ctx.loop->sched.log, JZX_LOG_WARN,
+             "actor %u.%u%s%s cannot be told of signal %d%s: %s", jzx_id_index(id),
+             jzx_id_generation(id), name != NULL ? " " : "", name != NULL ? name : "", signo,
+             name_of(signo), why);
+}
+
+static bool is_available(const struct jzx__own *own, int signo) {
+    const char *why = NULL;
+    if (!may_be_asked_for(own->turn->ctx.loop, signo))
+        why = "it is none, or a fault, or the stall signal, or cannot be blocked";
+    else if (!is_blocked(signo))
+        why = "it is not blocked in this thread. Block it with pthread_sigmask in main, before the "
+              "first thread and before jzx_loop_run";
+    if (why != NULL)
+        log_refusal(own, signo, why);
+    return why == NULL;
+}
+
 jzx_err jzx_signal_to(jzx_context *ctx, int signo, uint32_t tag) {
     struct jzx__own own;
     if (ctx == NULL || tag == 0 || tag >= JZX_TAG_RESERVED || !jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
     struct jzx_loop *loop = own.turn->ctx.loop;
     jzx_err err = JZX_ERR_INVALID_ARG;
-    if (may_be_asked_for(loop, signo) && is_blocked(signo)) {
+    if (is_available(&own, signo)) {
         jzx__lock_acquire(&jzx__io_of(loop)->lock);
         err = jzx__sched_is_stopped(&loop->sched)
                   ? JZX_ERR_LOOP_CLOSED

@@ -125,12 +125,20 @@ static jzx_err enter(struct jzx_manual *manual) {
     return JZX_OK;
 }
 
+/* What the last handler has left to the worker, a timer to arm for instance, is seen to before the
+ * poll returns. A thread that drives the loop was called, and is not waited for. */
+static void leave(struct jzx_manual *manual) {
+    if (jzx__manual_phase(manual) == JZX__GIVEN)
+        (void)jzx__loop_run_alone(manual->loop, manual->worker, &manual->actor->task);
+    jzx__manual_unref(manual);
+}
+
 jzx_err jzx_manual_poll_one(jzx_manual *manual, bool *handled) {
     size_t count = 0;
     jzx_err err = enter(manual);
     if (err == JZX_OK) {
         err = poll(manual, 1, NULL, NULL, &count);
-        jzx__manual_unref(manual);
+        leave(manual);
     }
     if (handled != NULL)
         *handled = count != 0;
@@ -142,7 +150,7 @@ jzx_err jzx_manual_drain(jzx_manual *manual, size_t *count) {
     jzx_err err = enter(manual);
     if (err == JZX_OK) {
         err = drain(manual, &handled);
-        jzx__manual_unref(manual);
+        leave(manual);
     }
     if (count != NULL)
         *count = handled;
@@ -155,7 +163,7 @@ jzx_err jzx_manual_poll_while(jzx_manual *manual, bool (*more)(void *arg), void 
     jzx_err err = more == NULL ? JZX_ERR_INVALID_ARG : enter(manual);
     if (err == JZX_OK) {
         err = poll(manual, SIZE_MAX, more, arg, &handled);
-        jzx__manual_unref(manual);
+        leave(manual);
     }
     if (count != NULL)
         *count = handled;

@@ -47,6 +47,11 @@ struct jzx__stream {
     uint32_t queue_high;
     uint32_t queue_low;
 
+    bool is_out;      /* T5 */
+    bool has_writer;  /* T3 */
+    bool is_shutting; /* a shutdown was begun */
+    bool is_connecting;
+
     /* While it is being connected; see connect.h. */
     struct jzx__socket_op *connect_op; /* that completes when it is; NULL: a fiber waits */
 
@@ -58,10 +63,6 @@ struct jzx__stream {
     int16_t write_err;
     uint16_t read_os_error;
     uint16_t write_os_error;
-    bool is_out;      /* T5 */
-    bool has_writer;  /* T3 */
-    bool is_shutting; /* a shutdown was begun */
-    bool is_connecting;
 };
 
 _Static_assert(sizeof(struct jzx__stream) <= JZX__SOCKET_SIZE, "fits a record");

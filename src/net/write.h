@@ -20,10 +20,10 @@ struct jzx__write {
     int fd; /* FILE, as the next */
     off_t offset;
     struct iovec *parts; /* DATA: what is left of them; they are changed */
-    size_t part_count;
-    size_t left;      /* bytes */
-    size_t done;      /* bytes that are out */
-    struct iovec one; /* for parts */
+    uint16_t part_count; /* msg_iovlen is a size_t in glibc and an int in musl */
+    size_t left;         /* bytes */
+    size_t done;         /* bytes that are out */
+    struct iovec one;    /* for parts */
 };
 
 /* Goes on with a write that has its turn. FAILED: write_err says why. */

@@ -227,7 +227,8 @@ static jzx_err settle(struct jzx__to *to, jzx_err err, struct jzx__worker *me, s
 static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor *owner) {
     const struct select_to *it = (void *)to;
     (void)owner;
-    jzx__to_result(to)->err = finish(&it->selection.cases[jzx__cause_index(to->cause)], me);
+    jzx__to_result(to)->err =
+        (int16_t)finish(&it->selection.cases[jzx__cause_index(to->cause)], me);
     return true;
 }
 

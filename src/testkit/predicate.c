@@ -212,7 +212,7 @@ static void add_number(struct jzx__report *report, jzx_field field, uint64_t num
         jzx__report_add(report, "%s", outcomes[number]);
     else if (field == JZX_FIELD_ERROR)
         jzx__report_add(report, "%s", jzx_err_name((jzx_err)(int64_t)number));
-    else if (is_handle && number == JZX_HANDLE_NONE)
+    else if (is_handle && number == JZX_PROCESSOR_NO_HANDLE)
         jzx__report_add(report, "none");
     else if (is_handle && number < sizeof handles / sizeof handles[0])
         jzx__report_add(report, "%s", handles[number]);

@@ -97,7 +97,8 @@ static jzx_behavior_result receive(jzx_context *ctx, const jzx_message *msg) {
         err = jzx_send(ctx->loop, probe->to, msg->sender, msg->data, msg->len, msg->tag);
     const jzx_action action = {.kind = JZX_ACTION_SEND,
                                .error = err,
-                               .source = msg->sender == JZX_NOBODY ? JZX_HANDLE_NONE : msg->sender,
+                               .source = msg->sender == JZX_NOBODY ? JZX_PROCESSOR_NO_HANDLE
+                                                                   : msg->sender,
                                .target = probe->to != JZX_NOBODY ? probe->to : ctx->self,
                                .tag = msg->tag,
                                .len = (uint32_t)msg->len,

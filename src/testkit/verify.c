@@ -17,7 +17,8 @@ struct overrides {
     size_t count;
 };
 
-static jzx_err create_overrides(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_overrides(void *state, jzx_processor_handle self, const void *config,
+                                size_t len) {
     (void)self;
     if (len != sizeof(struct overrides))
         return JZX_ERR_INVALID_ARG;

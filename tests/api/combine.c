@@ -285,6 +285,42 @@ JZX_TEST(results_and_inputs_may_outlive_the_loop) {
     release_list(&list);
 }
 
+/* Each kind, alone and as the input of another, with nobody who has a handle. */
+JZX_TEST(detached_results_end_when_their_inputs_do_after_the_loop) {
+    jzx_err (*const kinds[])(jzx_loop *, jzx_future *const *, size_t, uint32_t, jzx_future **) = {
+        jzx_future_all, jzx_future_race, jzx_future_any, jzx_future_all_settled};
+    uint64_t bytes = fixture_bytes();
+    for (uint32_t i = 0; i < 4; i++) {
+        jzx_loop *loop = fixture_loop();
+        struct list list = make_list(loop, 2);
+        jzx_future *inner;
+        jzx_future *outer;
+        assert_int_equal(kinds[i](loop, list.futures, 2, 0, &inner), JZX_OK);
+        assert_int_equal(jzx_future_all(loop, &inner, 1, JZX_CANCEL_INPUTS, &outer), JZX_OK);
+        jzx_future_detach(inner);
+        jzx_future_detach(outer);
+        release_list(&list);
+        assert_int_equal(jzx_loop_destroy(loop), JZX_OK);
+        assert_int_equal(give(list.promises[0], 1), JZX_ERR_LOOP_CLOSED);
+        jzx_promise_drop(list.promises[1]);
+        assert_int_equal(fixture_bytes(), bytes);
+    }
+}
+
+JZX_TEST(an_input_that_is_settled_after_the_loop_rejects_the_result) {
+    jzx_loop *loop = fixture_loop();
+    struct pair pair = make_pair(loop);
+    jzx_future *race;
+    assert_int_equal(jzx_future_race(loop, &pair.future, 1, 0, &race), JZX_OK);
+    assert_int_equal(jzx_loop_destroy(loop), JZX_OK);
+    assert_int_equal(jzx_future_try(race, NULL), JZX_ERR_TIMEOUT);
+    assert_int_equal(give(pair.promise, 1), JZX_ERR_LOOP_CLOSED);
+    assert_int_equal(jzx_future_try(pair.future, NULL), JZX_ERR_LOOP_CLOSED);
+    assert_int_equal(jzx_future_try(race, NULL), JZX_ERR_LOOP_CLOSED);
+    jzx_future_release(race);
+    jzx_future_release(pair.future);
+}
+
 static uint32_t objects_dropped;
 
 static void drop_object(void *object) {

@@ -26,7 +26,7 @@ static jzx_behavior_result fall(jzx_context *ctx, const jzx_message *msg) {
     jzx_test_ran();
     (void)msg;
     do_fault((enum fault)(uintptr_t)ctx->state);
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
     return JZX_BEHAVIOR_STOP;
 }
 
@@ -638,7 +638,7 @@ static jzx_behavior_result fault_in_call(jzx_context *ctx, const jzx_message *ms
     case REMOVE: (void)jzx_pool_remove(shared, target, nowhere, NULL); break;
     default: (void)jzx_pool_read_next(shared, &ref, nowhere, &version); break;
     }
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
     return JZX_BEHAVIOR_STOP;
 }
 

@@ -48,7 +48,7 @@ static AS_IT_IS void fall_below(jzx_context *ctx, struct faller *self, uint32_t 
     }
     jzx_yield(ctx); /* it has waited before */
     do_fault(self->fault);
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
 }
 
 static AS_IT_IS void fall(jzx_context *ctx) {

@@ -6,13 +6,13 @@
 enum { FALL = 1, ASYNC = 2, OTHER = 3 };
 
 static jzx_processor *broken;
-static jzx_handle echoer;
+static jzx_processor_handle echoer;
 
 static void send_back(jzx_context *ctx, void *state, jzx_inbox *inbox) {
     const jzx_action *msg;
     (void)state;
     while (jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg) == JZX_OK)
-        (void)jzx_actions_send(jzx_inbox_actions(inbox), JZX_HANDLE_INPUT, FALL, NULL, 0);
+        (void)jzx_actions_send(jzx_inbox_actions(inbox), JZX_PROCESSOR_INPUT, FALL, NULL, 0);
 }
 
 static const jzx_actor_factory echo_actor = JZX_ACTOR_FACTORY(.type = "echo", .run = send_back);

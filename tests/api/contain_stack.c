@@ -93,7 +93,7 @@ static AS_IT_IS void fall(void) {
 static jzx_behavior_result fall_on_own_stack(jzx_context *ctx, const jzx_message *msg) {
     (void)msg;
     run_on_own_stack(ctx->state, fall);
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
     return JZX_BEHAVIOR_STOP;
 }
 
@@ -177,7 +177,7 @@ static jzx_behavior_result stop(jzx_context *ctx, const jzx_message *msg) {
 static void fall_in_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
     note_end(ctx, reason);
     run_on_own_stack(ctx->state, fall);
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
 }
 
 JZX_TEST(a_cleanup_on_a_small_stack_is_left_and_the_end_goes_on, "C20") {

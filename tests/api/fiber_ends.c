@@ -75,7 +75,7 @@ static void wait_in_state(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
     note_tag(&self->life, msg.tag);
     jzx_receive(ctx, JZX_NEVER, &msg);
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
 }
 
 static jzx_behavior_result stay(jzx_context *ctx, const jzx_message *msg) {

@@ -315,8 +315,10 @@ JZX_TEST(a_deadline_that_has_passed_looks_once, "E16") {
     timing_close(&timing);
 }
 
+enum form { BY_ANY, BY_TAG, BY_SENDER, BY_PREDICATE, BY_COUNT };
+
 static struct {
-    enum { BY_ANY, BY_TAG, BY_SENDER, BY_PREDICATE, BY_COUNT } form;
+    enum form form;
     uint64_t deadline_ns;
     struct asked asked;
 } wanted;
@@ -341,7 +343,7 @@ static void receive_wanted(jzx_context *ctx) {
         note_tag(life, msg.tag);
 }
 
-static struct life want(int form, uint64_t deadline_ns) {
+static struct life want(enum form form, uint64_t deadline_ns) {
     wanted.form = form;
     wanted.deadline_ns = deadline_ns;
     wanted.asked = (struct asked){.divisor = 7};
@@ -349,7 +351,7 @@ static struct life want(int form, uint64_t deadline_ns) {
 }
 
 JZX_TEST(a_wait_ends_exactly_at_its_deadline, "E16") {
-    for (int form = 0; form < BY_COUNT; form++) {
+    for (enum form form = BY_ANY; form < BY_COUNT; form++) {
         struct timing timing = timing_open();
         struct life life = want(form, JZX_MS(10));
         jzx_actor_id id = timing_fiber(&timing, receive_wanted, &life);
@@ -385,7 +387,7 @@ JZX_TEST(a_wait_between_two_milliseconds_does_not_end_early, "E16") {
 
 /* The deadline is forgotten: it does not end a later wait. */
 JZX_TEST(a_message_before_the_deadline_ends_the_wait, "E16") {
-    for (int form = 0; form < BY_COUNT; form++) {
+    for (enum form form = BY_ANY; form < BY_COUNT; form++) {
         struct timing timing = timing_open();
         struct life life = want(form, JZX_MS(10));
         jzx_actor_id id = timing_fiber(&timing, receive_wanted, &life);
@@ -474,7 +476,7 @@ static void end_by_link(jzx_context *ctx) {
 
 /* Whatever it has passed over, and whatever came behind the end: it ends where it waits. */
 JZX_TEST(a_linked_end_ends_a_fiber_that_has_passed_messages_over, "E15", "E19") {
-    for (int form = BY_TAG; form < BY_COUNT; form++) {
+    for (enum form form = BY_TAG; form < BY_COUNT; form++) {
         struct timing timing = timing_open();
         struct life life = want(form, form == BY_TAG ? JZX_NEVER : JZX_SECOND(5));
         struct life victim = {0};

@@ -539,7 +539,7 @@ static void wait_for_ever(jzx_context *ctx) {
     case 1: jzx_sleep(ctx, JZX_NEVER); break;
     default: jzx_receive_tag(ctx, 4, jzx_in(ctx, JZX_SECOND(1000)), &msg); break;
     }
-    JZX_EXPECT(!"it goes on");
+    JZX_EXPECT(false && "it goes on");
 }
 
 static _Atomic uint32_t cleaned;

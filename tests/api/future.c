@@ -293,6 +293,51 @@ JZX_TEST(an_await_is_cancelled_while_its_fiber_drains_and_dropped_with_it) {
     timing_close(&timing);
 }
 
+struct keeper {
+    jzx_future *future;
+    jzx_err err;
+    uint32_t returns;
+};
+
+static void keep_waiting(jzx_context *ctx) {
+    struct keeper *self = ctx->state;
+    self->err = jzx_await(ctx, self->future, JZX_NEVER, NULL);
+    self->returns++;
+}
+
+static void release_kept(jzx_context *ctx, jzx_exit_reason reason) {
+    struct keeper *self = ctx->state;
+    (void)reason;
+    jzx_test_ran();
+    jzx_future_release(self->future);
+}
+
+/* Killed, stopped after its message, and ended with its loop: the fiber has the only handle. */
+JZX_TEST(a_fiber_that_ends_in_an_await_releases_its_handle_in_its_cleanup) {
+    const jzx_stop_kind modes[] = {JZX_STOP_KILL, JZX_STOP_AFTER_MESSAGE};
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t bytes = fixture_bytes();
+        struct timing timing = timing_open();
+        struct pair pair = make_pair(timing.loop, 8);
+        struct keeper keeper = {.future = pair.future};
+        jzx_actor_id id =
+            fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.fiber = keep_waiting, .state = &keeper,
+                                                       .cleanup = release_kept));
+        timing_step(&timing);
+        assert_true(jzx_promise_is_wanted(pair.promise));
+        if (i < 2) {
+            assert_int_equal(jzx_actor_stop(timing.loop, id, modes[i]), JZX_OK);
+            timing_step(&timing);
+            assert_false(jzx_promise_is_wanted(pair.promise));
+        }
+        timing_close(&timing);
+        jzx_promise_drop(pair.promise);
+        assert_int_equal(keeper.returns, 0);
+        assert_int_equal(jzx_test_runs(), i + 1);
+        assert_int_equal(fixture_bytes(), bytes);
+    }
+}
+
 static jzx_err err_in_behavior;
 
 static jzx_behavior_result be_awaiting(jzx_context *ctx, const jzx_message *msg) {

@@ -172,6 +172,37 @@ JZX_TEST(timers_of_a_manual_actor_fire_when_it_is_polled, "E24") {
     timing_close(&timing);
 }
 
+static void set_timer(jzx_context *ctx) {
+    JZX_EXPECT_EQ(jzx_timer_start(ctx, 1, NULL, 0, 9, JZX_MS(10)), JZX_OK);
+}
+
+/* A host sleeps until the next deadline after a poll. */
+JZX_TEST(a_timer_that_a_handler_sets_is_armed_when_the_poll_returns, "E24") {
+    struct timing timing = timing_open();
+    struct diary diary = {.count = 0};
+    jzx_manual *manual;
+    turn_fn fn = set_timer;
+    assert_int_equal(jzx_manual_create(timing.loop,
+                                       &JZX_SPAWN_OPTS(.behavior = keep_diary, .state = &diary),
+                                       &manual),
+                     JZX_OK);
+    timing_step(&timing);
+    assert_int_equal(jzx_loop_next_deadline(timing.loop), JZX_NEVER);
+    jzx_actor_id id = jzx_manual_id(manual);
+    assert_int_equal(jzx_send(timing.loop, id, JZX_NOBODY, &fn, sizeof fn, TAG_DO), JZX_OK);
+    assert_true(poll_one(manual));
+    assert_int_equal(jzx_test_runs(), 1);
+    uint64_t due_ns = jzx_loop_now(timing.loop) + JZX_MS(10);
+    assert_int_equal(jzx_loop_next_deadline(timing.loop), due_ns);
+    assert_int_equal(jzx_clock_advance(timing.clock, JZX_MS(10)), JZX_OK);
+    assert_true(poll_one(manual));
+    assert_int_equal(diary.count, 1);
+    assert_int_equal(diary.arrivals[0].tag, 9);
+    assert_int_equal(diary.arrivals[0].at_ns, due_ns);
+    jzx_manual_destroy(manual);
+    timing_close(&timing);
+}
+
 JZX_TEST(a_manual_actor_hears_of_the_end_of_others_when_it_is_polled, "E24", "E+mode") {
     jzx_loop *loop = fixture_loop();
     jzx_manual *manual = open_manual(loop);

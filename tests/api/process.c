@@ -501,7 +501,7 @@ static jzx_process_state state_of(jzx_loop *loop, jzx_actor_id id) {
         if (info.id == id)
             return info.state;
     }
-    JZX_EXPECT(!"listed");
+    JZX_EXPECT(false && "listed");
     return JZX_PROCESS_READY;
 }
 

@@ -12,11 +12,12 @@
 
 /* The state of an actor that sends somewhere: its config says where. */
 struct relay {
-    jzx_handle to;
+    jzx_processor_handle to;
     uint64_t number;
 };
 
-static inline jzx_err relay_create(void *state, jzx_handle self, const void *config, size_t len) {
+static inline jzx_err relay_create(void *state, jzx_processor_handle self, const void *config,
+                                   size_t len) {
     struct relay *relay = state;
     (void)self;
     if (len < sizeof relay->to)
@@ -47,8 +48,8 @@ static inline jzx_trace trace_of(jzx_processor *processor) {
     return trace;
 }
 
-static inline void check_step(const jzx_trace_step *step, jzx_action_kind kind, jzx_handle source,
-                              jzx_handle target) {
+static inline void check_step(const jzx_trace_step *step, jzx_action_kind kind,
+                              jzx_processor_handle source, jzx_processor_handle target) {
     assert_int_equal(step->action.kind, kind);
     assert_int_equal(step->action.source, source);
     assert_int_equal(step->action.target, target);
@@ -77,17 +78,18 @@ struct log {
     size_t len;
 };
 
-static inline const char *log_handle(jzx_handle handle, char *text, size_t size) {
+static inline const char *log_handle(jzx_processor_handle handle, char *text, size_t size) {
     static const char *const names[] = {"input", "output", "internal"};
-    if (handle == JZX_HANDLE_NONE)
+    if (handle == JZX_PROCESSOR_NO_HANDLE)
         return "none";
-    if (handle <= JZX_HANDLE_INTERNAL)
+    if (handle <= JZX_PROCESSOR_INTERNAL)
         return names[handle];
     (void)snprintf(text, size, "%u", (unsigned)handle);
     return text;
 }
 
-static inline jzx_err log_create(void *state, jzx_handle self, const void *config, size_t len) {
+static inline jzx_err log_create(void *state, jzx_processor_handle self, const void *config,
+                                 size_t len) {
     (void)self;
     memcpy(state, config, len);
     return JZX_OK;

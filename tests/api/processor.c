@@ -23,12 +23,12 @@ JZX_TEST(a_dispatch_to_an_echo_has_the_exact_trace, "A+exact", "A1", "A23", "A8"
     assert_int_equal(jzx_processor_dispatch(processor, 7, "ab", 2), JZX_OK);
     const jzx_trace trace = trace_of(processor);
     assert_int_equal(trace.count, 3);
-    const jzx_handle output = JZX_HANDLE_OUTPUT;
-    check_step(&trace.steps[0], JZX_ACTION_SPAWN, JZX_HANDLE_NONE, JZX_HANDLE_INPUT);
+    const jzx_processor_handle output = JZX_PROCESSOR_OUTPUT;
+    check_step(&trace.steps[0], JZX_ACTION_SPAWN, JZX_PROCESSOR_NO_HANDLE, JZX_PROCESSOR_INPUT);
     assert_int_equal(trace.steps[0].action.len, sizeof output);
     assert_memory_equal(trace.steps[0].action.data, &output, sizeof output);
-    check_step(&trace.steps[1], JZX_ACTION_SEND, JZX_HANDLE_INTERNAL, JZX_HANDLE_INPUT);
-    check_step(&trace.steps[2], JZX_ACTION_SEND, JZX_HANDLE_INPUT, JZX_HANDLE_OUTPUT);
+    check_step(&trace.steps[1], JZX_ACTION_SEND, JZX_PROCESSOR_INTERNAL, JZX_PROCESSOR_INPUT);
+    check_step(&trace.steps[2], JZX_ACTION_SEND, JZX_PROCESSOR_INPUT, JZX_PROCESSOR_OUTPUT);
     assert_int_equal(trace.steps[1].action.tag, 7);
     assert_memory_equal(trace.steps[2].action.data, "ab", 2);
     /* What the logging stage saw is the same. */
@@ -38,9 +38,9 @@ JZX_TEST(a_dispatch_to_an_echo_has_the_exact_trace, "A+exact", "A1", "A23", "A8"
     assert_string_equal(text, "0: Spawn none -> input echo [01 00 00 00 00 00 00 00]\n"
                               "1: Send internal -> input tag 7 [61 62]\n"
                               "1: Send input -> output tag 7 [61 62]\n");
-    assert_int_equal(JZX_HANDLE_INPUT, 0);
-    assert_int_equal(JZX_HANDLE_OUTPUT, 1);
-    assert_int_equal(JZX_HANDLE_INTERNAL, 2);
+    assert_int_equal(JZX_PROCESSOR_INPUT, 0);
+    assert_int_equal(JZX_PROCESSOR_OUTPUT, 1);
+    assert_int_equal(JZX_PROCESSOR_INTERNAL, 2);
     unmake(processor);
     fixture_destroy(loop);
 }
@@ -124,11 +124,11 @@ static void fan_out(void *state, const jzx_action *msg, jzx_actions *out) {
     uint8_t level;
     memcpy(&level, msg->data, 1);
     jzx_test_ran();
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, number, NULL, 0);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, number, NULL, 0);
     if (++level == DEPTH)
         return;
     for (uint32_t i = 1; i <= FAN; i++) {
-        jzx_handle child;
+        jzx_processor_handle child;
         JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &fan_actor, &self->to, sizeof self->to, &child),
                       JZX_OK);
         (void)jzx_actions_send(out, child, number * FAN + i, &level, 1);
@@ -154,14 +154,15 @@ JZX_TEST(a_fan_out_tree_runs_breadth_first, "A9", "A14", "A15", "A5") {
 /* ---- spawning ---- */
 
 static struct {
-    jzx_handle handles[8];
+    jzx_processor_handle handles[8];
     jzx_registered seen[8];
     int created;
     int destroyed;
-    jzx_handle self;
+    jzx_processor_handle self;
 } spawning;
 
-static jzx_err create_child(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err create_child(void *state, jzx_processor_handle self, const void *config,
+                            size_t len) {
     spawning.created++;
     spawning.self = self;
     if (len == 1 && *(const char *)config == 'x')
@@ -176,13 +177,13 @@ static void destroy_child(void *state) {
 }
 
 static void init_child(void *state, jzx_actions *out) {
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, 100, state, 1);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, 100, state, 1);
 }
 
 static void handle_child(void *state, const jzx_action *msg, jzx_actions *out) {
     (void)state;
     jzx_test_ran();
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag, msg->data, msg->len);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag, msg->data, msg->len);
 }
 
 static const jzx_actor_factory child_actor =
@@ -222,9 +223,9 @@ JZX_TEST(a_reserved_handle_is_an_actor_when_its_spawn_was_carried_out, "A+spawn"
     jzx_processor *processor =
         make(loop, &JZX_PROCESSOR_OPTS(.root = &spawner_actor, .trace = true));
     assert_int_equal(jzx_processor_dispatch(processor, 1, NULL, 0), JZX_OK);
-    assert_int_equal(spawning.handles[0], JZX_HANDLE_FIRST);
-    assert_int_equal(spawning.handles[1], JZX_HANDLE_FIRST + 1);
-    assert_int_equal(spawning.self, JZX_HANDLE_FIRST);
+    assert_int_equal(spawning.handles[0], JZX_PROCESSOR_FIRST_HANDLE);
+    assert_int_equal(spawning.handles[1], JZX_PROCESSOR_FIRST_HANDLE + 1);
+    assert_int_equal(spawning.self, JZX_PROCESSOR_FIRST_HANDLE);
     assert_int_equal(spawning.seen[0], JZX_REGISTERED_RESERVED);
     check_output(processor, 100, "a", 1); /* init's actions are queued when it is spawned */
     check_output(processor, 11, NULL, 0);
@@ -251,7 +252,7 @@ JZX_TEST(a_reserved_handle_is_an_actor_when_its_spawn_was_carried_out, "A+spawn"
 /* ---- killing ---- */
 
 static void kill_children(void *state, const jzx_action *msg, jzx_actions *out) {
-    jzx_handle *child = state;
+    jzx_processor_handle *child = state;
     jzx_test_ran();
     switch (msg->tag) {
     case 1: (void)jzx_actions_spawn_new(out, &child_actor, "k", 1, child); break;
@@ -267,16 +268,17 @@ static void kill_children(void *state, const jzx_action *msg, jzx_actions *out) 
         (void)jzx_actions_kill(out, *child);
         break;
     case 4: /* its own Sends are dropped behind its end */
-        (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, 40, NULL, 0);
+        (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, 40, NULL, 0);
         (void)jzx_actions_kill(out, jzx_actions_self(out));
-        (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, 41, NULL, 0);
+        (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, 41, NULL, 0);
         break;
     default: break;
     }
 }
 
 static const jzx_actor_factory killer_actor =
-    JZX_ACTOR_FACTORY(.type = "killer", .state_size = sizeof(jzx_handle), .handle = kill_children);
+    JZX_ACTOR_FACTORY(.type = "killer", .state_size = sizeof(jzx_processor_handle),
+                      .handle = kill_children);
 
 JZX_TEST(after_a_kill_in_the_same_tick_all_is_dropped, "A+kill", "A13", "A+act") {
     jzx_loop *loop = fixture_loop();
@@ -295,7 +297,7 @@ JZX_TEST(after_a_kill_in_the_same_tick_all_is_dropped, "A+kill", "A13", "A+act")
     const jzx_trace trace = trace_of(processor);
     assert_int_equal(trace.count, before + 3);
     const jzx_trace_step *fail = &trace.steps[before + 1];
-    check_step(fail, JZX_ACTION_FAIL, JZX_HANDLE_INPUT, JZX_HANDLE_FIRST + 1);
+    check_step(fail, JZX_ACTION_FAIL, JZX_PROCESSOR_INPUT, JZX_PROCESSOR_FIRST_HANDLE + 1);
     assert_int_equal(fail->action.error, JZX_ERR_TIMEOUT);
     assert_int_equal(fail->outcome, JZX_OUTCOME_DONE);
     assert_int_equal(trace.steps[before + 2].outcome, JZX_OUTCOME_DROPPED);
@@ -318,10 +320,10 @@ JZX_TEST(the_end_of_the_last_actor_closes_the_output_behind_what_is_in_it, "A+te
     assert_int_equal(jzx_processor_output_state(processor), JZX_OUTPUT_AWAITS_READERS);
     for (uint32_t tag = 1; tag <= 4; tag++)
         assert_int_equal(jzx_processor_dispatch(processor, tag, &tag, sizeof tag), JZX_OK);
-    assert_int_equal(jzx_processor_kill(processor, JZX_HANDLE_INPUT), JZX_OK);
+    assert_int_equal(jzx_processor_kill(processor, JZX_PROCESSOR_INPUT), JZX_OK);
     const jzx_trace trace = trace_of(processor);
-    check_step(&trace.steps[trace.count - 1], JZX_ACTION_TERMINATE, JZX_HANDLE_NONE,
-               JZX_HANDLE_NONE);
+    check_step(&trace.steps[trace.count - 1], JZX_ACTION_TERMINATE, JZX_PROCESSOR_NO_HANDLE,
+               JZX_PROCESSOR_NO_HANDLE);
     assert_int_equal(jzx_processor_output_state(processor), JZX_OUTPUT_DRAINING);
     assert_int_equal(jzx_processor_dispatch(processor, 5, NULL, 0), JZX_ERR_CLOSED);
     assert_int_equal(trace_of(processor).count, trace.count); /* nothing happened */
@@ -337,7 +339,7 @@ JZX_TEST(the_end_of_the_last_actor_closes_the_output_behind_what_is_in_it, "A+te
 static void say_and_end(void *state, jzx_actions *out) {
     (void)state;
     jzx_test_ran();
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, 1, "bye", 3);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, 1, "bye", 3);
     (void)jzx_actions_kill(out, jzx_actions_self(out));
 }
 
@@ -363,7 +365,7 @@ JZX_TEST(a_terminate_from_outside_removes_all_actors, "A+term") {
     assert_int_equal(jzx_processor_dispatch(processor, 1, NULL, 0), JZX_OK);
     assert_int_equal(jzx_processor_terminate(processor), JZX_OK);
     assert_int_equal(spawning.destroyed, 1);
-    assert_int_equal(jzx_processor_lookup(processor, JZX_HANDLE_INPUT), JZX_REGISTERED_NONE);
+    assert_int_equal(jzx_processor_lookup(processor, JZX_PROCESSOR_INPUT), JZX_REGISTERED_NONE);
     assert_int_equal(jzx_processor_output_state(processor), JZX_OUTPUT_DRAINING);
     unmake(processor);
     fixture_destroy(loop);

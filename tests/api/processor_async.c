@@ -19,7 +19,7 @@ static void work(jzx_context *ctx, void *state, jzx_inbox *inbox) {
         memcpy(&ns, msg->data, sizeof ns);
         JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, ns)), JZX_OK);
         jzx_actions *out = jzx_inbox_actions(inbox);
-        jzx_handle handle;
+        jzx_processor_handle handle;
         JZX_EXPECT_EQ(jzx_actions_reserve(out, NULL, NULL, 0, &handle), JZX_ERR_INVALID_STATE);
         JZX_EXPECT_EQ(jzx_actions_spawn(out, 5), JZX_ERR_INVALID_STATE);
         JZX_EXPECT_EQ(jzx_actions_send(out, self->to, DONE, &ns, sizeof ns), JZX_OK);
@@ -30,10 +30,10 @@ static const jzx_actor_factory worker_actor =
     JZX_ACTOR_FACTORY(.type = "worker", .state_size = sizeof(struct relay), .create = relay_create,
                       .run = work);
 
-static jzx_handle worker_handle;
+static jzx_processor_handle worker_handle;
 
 static void office_init(void *state, jzx_actions *out) {
-    const jzx_handle self = jzx_actions_self(out);
+    const jzx_processor_handle self = jzx_actions_self(out);
     (void)state;
     JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &worker_actor, &self, sizeof self, &worker_handle),
                   JZX_OK);
@@ -47,7 +47,7 @@ static void office(void *state, const jzx_action *msg, jzx_actions *out) {
     else if (msg->tag == KILL)
         (void)jzx_actions_kill(out, worker_handle);
     else
-        (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag, msg->data, msg->len);
+        (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag, msg->data, msg->len);
 }
 
 static const jzx_actor_factory office_actor =
@@ -59,7 +59,7 @@ JZX_TEST(an_async_actor_is_heard_in_a_later_tick_and_delays_nobody, "A16", "A17"
     jzx_processor *processor =
         make(timing.loop, &JZX_PROCESSOR_OPTS(.root = &office_actor, .trace = true));
     assert_int_equal(jzx_processor_lookup(processor, worker_handle), JZX_REGISTERED_ASYNC);
-    assert_int_equal(jzx_processor_lookup(processor, JZX_HANDLE_INPUT), JZX_REGISTERED_SYNC);
+    assert_int_equal(jzx_processor_lookup(processor, JZX_PROCESSOR_INPUT), JZX_REGISTERED_SYNC);
     const uint64_t second = JZX_SECOND(1);
     assert_int_equal(jzx_processor_dispatch(processor, WORK, &second, sizeof second), JZX_OK);
     timing_step(&timing); /* the fiber sleeps for a second */
@@ -131,7 +131,7 @@ JZX_TEST(the_end_of_a_fiber_is_the_end_of_its_actor, "A17", "A+term") {
     assert_int_equal(jzx_processor_try_next(processor, &output), JZX_ERR_CLOSED);
     const jzx_trace trace = trace_of(processor);
     assert_int_equal(trace.count, 4);
-    check_step(&trace.steps[2], JZX_ACTION_KILL, JZX_HANDLE_INPUT, JZX_HANDLE_INPUT);
+    check_step(&trace.steps[2], JZX_ACTION_KILL, JZX_PROCESSOR_INPUT, JZX_PROCESSOR_INPUT);
     unmake(processor);
     fixture_destroy(loop);
 }
@@ -151,9 +151,10 @@ JZX_TEST(a_fiber_that_fails_is_a_fail_of_its_actor, "A+kill", "A+act") {
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     const jzx_trace trace = trace_of(processor);
     assert_int_equal(trace.count, 3);
-    check_step(&trace.steps[1], JZX_ACTION_FAIL, JZX_HANDLE_INPUT, JZX_HANDLE_INPUT);
+    check_step(&trace.steps[1], JZX_ACTION_FAIL, JZX_PROCESSOR_INPUT, JZX_PROCESSOR_INPUT);
     assert_int_equal(trace.steps[1].action.error, JZX_ERR_FAILED);
-    check_step(&trace.steps[2], JZX_ACTION_TERMINATE, JZX_HANDLE_NONE, JZX_HANDLE_NONE);
+    check_step(&trace.steps[2], JZX_ACTION_TERMINATE, JZX_PROCESSOR_NO_HANDLE,
+               JZX_PROCESSOR_NO_HANDLE);
     unmake(processor);
     fixture_destroy(loop);
 }
@@ -177,7 +178,7 @@ JZX_TEST(the_end_of_a_loop_ends_its_async_actors, "A+kill") {
 
 static void echo(void *state, const jzx_action *msg, jzx_actions *out) {
     (void)state;
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag, msg->data, msg->len);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag, msg->data, msg->len);
 }
 
 static const jzx_actor_factory echo_actor = JZX_ACTOR_FACTORY(.type = "echo", .handle = echo);
@@ -359,7 +360,7 @@ static bool is_even(void *arg, const jzx_message *msg) {
     return number % 2 == 0;
 }
 
-static void count_up(void *arg, const jzx_message *msg, jzx_handle to, jzx_actions *out) {
+static void count_up(void *arg, const jzx_message *msg, jzx_processor_handle to, jzx_actions *out) {
     uint32_t number;
     (void)arg;
     memcpy(&number, msg->data, sizeof number);
@@ -378,11 +379,11 @@ static jzx_message sum_up(void *arg, void *total, const jzx_message *msg) {
     return (jzx_message){.data = total, .len = sizeof sum, .tag = msg->tag};
 }
 
-static jzx_handle flow_head;
+static jzx_processor_handle flow_head;
 
 static void flow_init(void *state, jzx_actions *out) {
-    const jzx_handle both[] = {JZX_HANDLE_OUTPUT, JZX_HANDLE_OUTPUT};
-    jzx_handle broadcast;
+    const jzx_processor_handle both[] = {JZX_PROCESSOR_OUTPUT, JZX_PROCESSOR_OUTPUT};
+    jzx_processor_handle broadcast;
     (void)state;
     JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &jzx_broadcast_actor, both, sizeof both, &broadcast),
                   JZX_OK);
@@ -395,7 +396,7 @@ static void flow_init(void *state, jzx_actions *out) {
                                 {&jzx_map_actor, &map, sizeof map},
                                 {&jzx_scan_actor, &scan, sizeof scan}};
     JZX_EXPECT_EQ(jzx_actions_flow(out, JZX_STAGES(stages), broadcast, &flow_head), JZX_OK);
-    jzx_handle none;
+    jzx_processor_handle none;
     JZX_EXPECT_EQ(jzx_actions_flow(out, stages, 0, sizeof stages[0], broadcast, &none), JZX_OK);
     JZX_EXPECT_EQ(none, broadcast);
 }
@@ -446,8 +447,8 @@ static jzx_future *start_add_up(void *arg, jzx_loop *loop, const jzx_message *ms
 
 static void ask_future(void *state, const jzx_action *msg, jzx_actions *out) {
     const jzx_future_config config = {
-        .to = JZX_HANDLE_OUTPUT, .start = start_add_up, .tag = DONE, .error_tag = FAILED};
-    jzx_handle child;
+        .to = JZX_PROCESSOR_OUTPUT, .start = start_add_up, .tag = DONE, .error_tag = FAILED};
+    jzx_processor_handle child;
     (void)state;
     JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &jzx_future_actor, &config, sizeof config, &child),
                   JZX_OK);
@@ -506,10 +507,10 @@ static jzx_err iterate(jzx_context *ctx, void *arg, void *scratch, const jzx_mes
     return JZX_OK;
 }
 
-static jzx_handle iterator_handle;
+static jzx_processor_handle iterator_handle;
 
 static void switch_init(void *state, jzx_actions *out) {
-    const jzx_iterator_config config = {.to = JZX_HANDLE_OUTPUT, .fn = iterate};
+    const jzx_iterator_config config = {.to = JZX_PROCESSOR_OUTPUT, .fn = iterate};
     (void)state;
     JZX_EXPECT_EQ(
         jzx_actions_spawn_new(out, &jzx_iterator_actor, &config, sizeof config, &iterator_handle),

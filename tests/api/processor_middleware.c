@@ -6,7 +6,7 @@
 static void echo(void *state, const jzx_action *msg, jzx_actions *out) {
     (void)state;
     jzx_test_ran();
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag, msg->data, msg->len);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag, msg->data, msg->len);
 }
 
 static const jzx_actor_factory echo_actor = JZX_ACTOR_FACTORY(.type = "echo", .handle = echo);
@@ -17,7 +17,7 @@ static const jzx_actor_factory echo_actor = JZX_ACTOR_FACTORY(.type = "echo", .h
     .middleware_size = sizeof((stages)[0])
 
 static bool is_output(const jzx_action *command) {
-    return command->kind == JZX_ACTION_SEND && command->target == JZX_HANDLE_OUTPUT;
+    return command->kind == JZX_ACTION_SEND && command->target == JZX_PROCESSOR_OUTPUT;
 }
 
 /* ---- transform and block ---- */
@@ -117,14 +117,14 @@ JZX_TEST(stages_that_only_pass_change_no_trace, "A+mw", "A1") {
 /* ---- inject, and internal origin ---- */
 
 static struct {
-    jzx_handle child;
+    jzx_processor_handle child;
     int seen_from_inside; /* commands of internal actors that a stage saw */
 } inside;
 
 static void internal_child(void *state, const jzx_action *msg, jzx_actions *out) {
     (void)state;
     jzx_test_ran();
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag + 1, NULL, 0);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag + 1, NULL, 0);
 }
 
 static const jzx_actor_factory internal_actor =
@@ -140,7 +140,7 @@ static void inject(void *state, const jzx_action *msg, jzx_actions *out) {
     const jzx_action *command = msg->data;
     (void)state;
     inside.seen_from_inside +=
-        command->source >= JZX_HANDLE_FIRST && command->source != JZX_HANDLE_NONE;
+        command->source >= JZX_PROCESSOR_FIRST_HANDLE && command->source != JZX_PROCESSOR_NO_HANDLE;
     if (is_output(command))
         (void)jzx_actions_send(out, inside.child, command->tag, NULL, 0);
     JZX_EXPECT_EQ(jzx_actions_pass(out, command), JZX_OK);
@@ -161,7 +161,7 @@ JZX_TEST(commands_of_internal_actors_go_past_the_chain, "A+mw") {
     assert_int_equal(inside.seen_from_inside, 0);
     assert_string_equal(log.text, "Spawn none->input\nSend internal->input\nSend input->output\n");
     /* Internal actors keep no processor alive. */
-    assert_int_equal(jzx_processor_kill(processor, JZX_HANDLE_INPUT), JZX_OK);
+    assert_int_equal(jzx_processor_kill(processor, JZX_PROCESSOR_INPUT), JZX_OK);
     assert_int_equal(jzx_processor_output_state(processor), JZX_OUTPUT_COMPLETED);
     assert_int_equal(jzx_test_runs(), 2);
     unmake(processor);
@@ -175,7 +175,7 @@ static void mocked(void *state, const jzx_action *msg, jzx_actions *out) {
     jzx_test_ran();
     memcpy(text, "mock", 5);
     (void)msg;
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, 99, text, 5);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, 99, text, 5);
 }
 
 static const jzx_actor_factory mock_actor =
@@ -210,8 +210,9 @@ JZX_TEST(a_stage_replaces_the_factory_of_a_type, "A+mw", "A+spawn") {
 static void hold_terminate(void *state, const jzx_action *msg, jzx_actions *out) {
     const jzx_action *command = msg->data;
     bool *holds = state;
-    const jzx_action terminate = {
-        .kind = JZX_ACTION_TERMINATE, .source = JZX_HANDLE_NONE, .target = JZX_HANDLE_NONE};
+    const jzx_action terminate = {.kind = JZX_ACTION_TERMINATE,
+                                  .source = JZX_PROCESSOR_NO_HANDLE,
+                                  .target = JZX_PROCESSOR_NO_HANDLE};
     if (command->kind == JZX_ACTION_TERMINATE) {
         *holds = true;
         return;
@@ -227,7 +228,7 @@ JZX_TEST(a_stage_delays_the_terminate, "A+mw", "A+term") {
     jzx_loop *loop = fixture_loop();
     const jzx_stage stages[] = {{.factory = &hold_stage}};
     jzx_processor *processor = make(loop, &JZX_PROCESSOR_OPTS(.root = &echo_actor, WITH(stages)));
-    assert_int_equal(jzx_processor_kill(processor, JZX_HANDLE_INPUT), JZX_OK);
+    assert_int_equal(jzx_processor_kill(processor, JZX_PROCESSOR_INPUT), JZX_OK);
     assert_int_equal(jzx_processor_output_state(processor), JZX_OUTPUT_AWAITS_READERS);
     assert_int_equal(jzx_processor_dispatch(processor, 1, NULL, 0), JZX_OK);
     assert_int_equal(jzx_processor_output_state(processor), JZX_OUTPUT_COMPLETED);
@@ -269,7 +270,7 @@ JZX_TEST(sync_and_async_stages_mix_in_order, "A+mw") {
     for (uint32_t tag = 1; tag <= 3; tag++)
         check_output(processor, tag, &tag, 4);
     assert_string_equal(before.text, after.text); /* the same commands in the same order */
-    assert_int_equal(jzx_processor_kill(processor, JZX_HANDLE_INPUT), JZX_OK);
+    assert_int_equal(jzx_processor_kill(processor, JZX_PROCESSOR_INPUT), JZX_OK);
     for (int i = 0; i < 20; i++) { /* the Kill, and the Terminate, are approved as well */
         timing_step(&timing);
         timing_advance(&timing, JZX_MS(1));

@@ -14,7 +14,7 @@ struct machine {
     uint64_t seed;
     uint32_t left; /* messages that it still acts on */
     uint32_t known_count;
-    jzx_handle known[KNOWN];
+    jzx_processor_handle known[KNOWN];
 };
 
 static const jzx_actor_factory machine_actor;
@@ -27,25 +27,26 @@ static uint64_t next_random(uint64_t *seed) {
     return z ^ (z >> 31);
 }
 
-static jzx_err machine_create(void *state, jzx_handle self, const void *config, size_t len) {
+static jzx_err machine_create(void *state, jzx_processor_handle self, const void *config,
+                              size_t len) {
     struct machine *machine = state;
     machine->seed = self * 77 + 1;
     machine->left = LIFE;
-    machine->known[0] = JZX_HANDLE_OUTPUT;
+    machine->known[0] = JZX_PROCESSOR_OUTPUT;
     machine->known_count = 1;
-    if (len == sizeof(jzx_handle))
+    if (len == sizeof(jzx_processor_handle))
         memcpy(&machine->known[machine->known_count++], config, len);
     return JZX_OK;
 }
 
 static void machine_send(struct machine *machine, uint64_t draw, jzx_actions *out) {
-    jzx_handle to = machine->known[draw % machine->known_count];
+    jzx_processor_handle to = machine->known[draw % machine->known_count];
     (void)jzx_actions_send(out, to, (uint32_t)(draw >> 8) % 1000, &draw, (draw >> 20) % 9);
 }
 
 static void machine_spawn(struct machine *machine, uint64_t draw, jzx_actions *out) {
-    const jzx_handle self = jzx_actions_self(out);
-    jzx_handle child;
+    const jzx_processor_handle self = jzx_actions_self(out);
+    jzx_processor_handle child;
     const jzx_actor_factory *factory = draw % 3 == 0 ? &async_machine_actor : &machine_actor;
     if (jzx_actions_spawn_new(out, factory, &self, sizeof self, &child) != JZX_OK)
         return;
@@ -188,7 +189,7 @@ static void count_messages(void *state, const jzx_action *msg, jzx_actions *out)
     uint64_t *count = state;
     ++*count;
     jzx_test_ran();
-    (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag, count, sizeof *count);
+    (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag, count, sizeof *count);
 }
 
 static const jzx_actor_factory counter_actor =

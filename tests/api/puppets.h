@@ -137,7 +137,7 @@ static inline void run_seeds(const char *test, uint64_t count, bool (*run)(uint6
     for (; seed < end; seed++) {
         if (!run(seed)) {
             printf("rerun: JZX_SEED=%" PRIu64 " test_api %s\n", seed, test);
-            JZX_EXPECT(!"a seed failed");
+            JZX_EXPECT(false && "a seed failed");
             return;
         }
     }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -213,6 +214,41 @@ static jzx_behavior_result ask_wrongly(jzx_context *ctx, const jzx_message *msg)
     JZX_EXPECT_EQ(jzx_signal_end(ctx, SIGUSR1), JZX_ERR_IO_NOT_WATCHED);
     JZX_EXPECT_EQ(jzx_signal_end(NULL, SIGUSR1), JZX_ERR_INVALID_ARG);
     return JZX_BEHAVIOR_STOP;
+}
+
+static char log_text[512];
+
+static void keep_log(void *ctx, jzx_log_level level, const char *text) {
+    (void)ctx;
+    JZX_EXPECT_EQ(level, JZX_LOG_WARN);
+    size_t len = strlen(log_text);
+    snprintf(log_text + len, sizeof log_text - len, "%s\n", text);
+}
+
+static jzx_err ask_in_init(jzx_context *ctx) {
+    return jzx_signal_to(ctx, *(const int *)ctx->state, HEARD);
+}
+
+JZX_TEST(a_signal_that_is_not_blocked_is_named_in_the_log_with_what_to_do) {
+    int signals[] = {SIGTERM, SIGKILL};
+    const char *const texts[] = {
+        "clerk cannot be told of signal 15 SIGTERM: it is not blocked in this thread. Block it "
+        "with pthread_sigmask",
+        "clerk cannot be told of signal 9: it is none, or a fault"};
+    for (int i = 0; i < 2; i++) {
+        jzx_loop *loop =
+            fixture_loop_with(&JZX_CONFIG(.log = {.write = keep_log, .level = JZX_LOG_WARN}));
+        jzx_actor_id id;
+        log_text[0] = '\0';
+        assert_int_equal(jzx_spawn(loop,
+                                   &JZX_SPAWN_OPTS(.behavior = ask_wrongly, .init = ask_in_init,
+                                                   .state = &signals[i], .name = "clerk"),
+                                   &id),
+                         JZX_OK);
+        step(loop);
+        JZX_EXPECT(strstr(log_text, texts[i]) != NULL);
+        fixture_destroy(loop);
+    }
 }
 
 JZX_TEST(signals_that_cannot_be_had_are_refused) {

@@ -61,6 +61,64 @@ JZX_TEST(a_kept_mailbox_goes_on_with_the_stash_first_and_without_the_failing_mes
     nursery_close(&timing, root);
 }
 
+static void send_urgent(const struct timing *timing, jzx_actor_id to, uint32_t tag) {
+    JZX_EXPECT_EQ(jzx_send_urgent(timing->loop, to, JZX_NOBODY, NULL, 0, tag), JZX_OK);
+}
+
+/* The child fails on an urgent message: one that waits behind it is in the mailbox by then. Sends
+ * another as it fails, which is in the queue of the child still. */
+static jzx_behavior_result send_and_fail(jzx_context *ctx, const jzx_message *msg) {
+    if (msg->tag != TOY_FAIL)
+        return listen_to(ctx, msg);
+    JZX_EXPECT_EQ(jzx_send_urgent(ctx->loop, ctx->self, ctx->self, NULL, 0, FIRST + 12), JZX_OK);
+    return JZX_BEHAVIOR_FAIL;
+}
+
+JZX_TEST(a_kept_mailbox_begins_with_the_urgent_messages, "C21", "X14", "X15") {
+    struct timing timing = nursery_open();
+    jzx_child_spec specs[] = {
+        {.name = "l", .behavior = send_and_fail, .keep_mailbox = true, .mailbox_cap = 2}};
+    heard_count = 0;
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
+    jzx_actor_id id = child_of(&timing, root, "l");
+    fixture_send(timing.loop, id, STASH_ME);
+    timing_step(&timing);
+    fixture_send(timing.loop, id, FIRST + 1);
+    fixture_send(timing.loop, id, FIRST + 2); /* it is full */
+    send_urgent(&timing, id, FIRST + 10);
+    send_urgent(&timing, id, TOY_FAIL);
+    send_urgent(&timing, id, FIRST + 11);
+    timing_step(&timing);
+    expect_heard(6,
+                 (uint32_t[]){FIRST + 10, FIRST + 11, FIRST + 12, STASH_ME, FIRST + 1, FIRST + 2});
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).dead, 0);
+    JZX_EXPECT_EQ(fixture_stats(timing.loop).waiting, 0);
+    timing_check_books(timing.loop);
+    nursery_close(&timing, root);
+}
+
+JZX_TEST(an_urgent_message_alone_is_kept_and_one_that_nobody_will_handle_is_dead, "C21", "X14",
+         "X15") {
+    for (int again = 0; again < 2; again++) {
+        struct timing timing = nursery_open();
+        jzx_actor_id root = listener(
+            &timing, (jzx_child_spec){.keep_mailbox = true, .backoff.initial_delay_ms = 100});
+        jzx_actor_id id = child_of(&timing, root, "l");
+        send_urgent(&timing, id, TOY_FAIL);
+        send_urgent(&timing, id, FIRST + 10);
+        timing_step(&timing);
+        JZX_EXPECT_EQ(fixture_stats(timing.loop).waiting, 1);
+        timing_check_books(timing.loop);
+        if (again == 0)
+            JZX_EXPECT_EQ(jzx_supervisor_remove(timing.loop, root, "l"), JZX_OK);
+        timing_advance(&timing, JZX_MS(100));
+        expect_heard((uint32_t)again, (uint32_t[]){FIRST + 10});
+        JZX_EXPECT_EQ(fixture_stats(timing.loop).dead, 1 - again);
+        JZX_EXPECT_EQ(fixture_stats(timing.loop).waiting, 0);
+        nursery_close(&timing, root);
+    }
+}
+
 JZX_TEST(a_mailbox_that_is_not_kept_becomes_dead_letters, "C21", "X14") {
     struct timing timing = nursery_open();
     jzx_actor_id root = listener(&timing, (jzx_child_spec){0});

@@ -279,7 +279,7 @@ static void compare_trace(void) {
         snprintf(model, sizeof model, "%s", m.trace);
         if (!m.is_unordered || !same_words(real, model)) {
             print_error("the trace is \"%s\", the model's \"%s\"\n", trace, m.trace);
-            expect(JZX_EXPECT(!"the traces are the same"));
+            expect(JZX_EXPECT(false && "the traces are the same"));
         }
     }
     trace_clear();

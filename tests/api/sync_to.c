@@ -142,7 +142,7 @@ static void last_value(int index, uint32_t count, uint64_t value) {
     if (last(index, count, JZX_OK)->len != 0)
         JZX_EXPECT_EQ(s.clerks[index].values[count - 1], value);
     else
-        JZX_EXPECT(!"no value");
+        JZX_EXPECT(false && "no value");
 }
 
 static jzx_err lock(jzx_context *ctx, struct clerk *clerk) {

@@ -227,7 +227,7 @@ JZX_TEST(each_predicate_holds_for_what_it_says, "A+test") {
     const jzx_trace_step step = {.action = {.kind = JZX_ACTION_FAIL,
                                             .error = JZX_ERR_TIMEOUT,
                                             .source = 3,
-                                            .target = JZX_HANDLE_OUTPUT,
+                                            .target = JZX_PROCESSOR_OUTPUT,
                                             .tag = 7,
                                             .len = sizeof order,
                                             .data = &order,
@@ -241,7 +241,7 @@ JZX_TEST(each_predicate_holds_for_what_it_says, "A+test") {
     assert_true(holds(&step, JZX_HAS_TAG(7)));
     assert_false(holds(&step, JZX_HAS_TAG(8)));
     assert_true(holds(&step, JZX_SENT_FROM(3)));
-    assert_true(holds(&step, JZX_SENT_TO(JZX_HANDLE_OUTPUT)));
+    assert_true(holds(&step, JZX_SENT_TO(JZX_PROCESSOR_OUTPUT)));
     assert_false(holds(&step, JZX_SENT_TO(3)));
     assert_true(holds(&step, JZX_HAS_ERROR(JZX_ERR_TIMEOUT)));
     assert_false(holds(&step, JZX_HAS_ERROR(JZX_OK)));
@@ -394,8 +394,8 @@ static const jzx_actor_factory fetch_actor =
 static const jzx_actor_factory fake_actor = RELAY("fake", fake);
 
 static void client(void *state, const jzx_action *msg, jzx_actions *out) {
-    const jzx_handle self = jzx_actions_self(out);
-    jzx_handle fetcher;
+    const jzx_processor_handle self = jzx_actions_self(out);
+    jzx_processor_handle fetcher;
     (void)state;
     jzx_test_ran();
     if (msg->tag == START) {
@@ -403,7 +403,7 @@ static void client(void *state, const jzx_action *msg, jzx_actions *out) {
                       JZX_OK);
         (void)jzx_actions_send(out, fetcher, START, NULL, 0);
     } else {
-        (void)jzx_actions_send(out, JZX_HANDLE_OUTPUT, msg->tag, msg->data, msg->len);
+        (void)jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, msg->tag, msg->data, msg->len);
     }
 }
 
@@ -414,10 +414,10 @@ static jzx_err verify(const char *expected, const jzx_test_override *overrides, 
     const jzx_test_input input = {.tag = START};
     const jzx_pattern *pattern = JZX_SEQUENCE(
         JZX_STEP(JZX_HAS_TYPE("client")),
-        JZX_STEP(JZX_ALL_OF(JZX_HAS_TAG(START), JZX_SENT_FROM(JZX_HANDLE_INTERNAL))),
+        JZX_STEP(JZX_ALL_OF(JZX_HAS_TAG(START), JZX_SENT_FROM(JZX_PROCESSOR_INTERNAL))),
         JZX_STEP(JZX_ALL_OF(JZX_HAS_KIND(JZX_ACTION_SPAWN), JZX_CAPTURE(0, JZX_FIELD_TARGET))),
         JZX_STEP(JZX_REF(0, JZX_FIELD_TARGET)), JZX_STEP(JZX_REF(0, JZX_FIELD_SOURCE)),
-        JZX_STEP(JZX_ALL_OF(JZX_SENT_TO(JZX_HANDLE_OUTPUT), JZX_HAS_PAYLOAD(expected, 4))));
+        JZX_STEP(JZX_ALL_OF(JZX_SENT_TO(JZX_PROCESSOR_OUTPUT), JZX_HAS_PAYLOAD(expected, 4))));
     return jzx_test_verify(&JZX_TEST_VERIFY_OPTS(.root = &client_actor, .inputs = &input,
                                                  .input_count = 1, .input_size = sizeof input,
                                                  .overrides = overrides, .override_count = count,

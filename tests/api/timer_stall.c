@@ -167,7 +167,7 @@ static jzx_behavior_result check_worker(jzx_context *ctx, const jzx_message *msg
     struct bound *self = ctx->state;
     JZX_EXPECT_EQ(jzx_current_worker(), self->worker);
     if (msg->tag == DROPPED) {
-        JZX_EXPECT(!"a timer that was cancelled");
+        JZX_EXPECT(false && "a timer that was cancelled");
         return JZX_BEHAVIOR_OK;
     }
     timing_set(ctx->loop, self->next, PLAIN, JZX_US(msg->tag * 100));

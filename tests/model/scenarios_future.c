@@ -163,7 +163,8 @@ static void hangs_and_takes(void) {
 /* ---- setting up, and what holds at the end ---- */
 
 static void set_up_with(uint32_t handles) {
-    row_of_thread = NULL; /* the threads share it here: one of them settles */
+    row_of_thread = NULL;                /* the threads share it here: one of them settles */
+    jzx__seat_of_thread = &jzx__no_seat; /* a scenario before may have left one: nobody may wait */
     jzx__clock_init_manual(&s.clock, 1);
     s.clock.is_real = true; /* a deadline passes when the engine lets a futex time out */
     for (uint32_t i = 0; i < JZX__FUTURE_LOCKS; i++)

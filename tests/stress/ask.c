@@ -116,7 +116,7 @@ static jzx_behavior_result be_desk(jzx_context *ctx, const jzx_message *msg) {
     case 2:
         if (hand_out(&task))
             break;
-        /* fall through */
+        __attribute__((fallthrough));
     default:
         err = jzx_reply(ctx, msg, msg->data, msg->len, ANSWER);
         JZX_EXPECT(err == JZX_OK || err == JZX_ERR_NO_SUCH_ACTOR);

@@ -13,7 +13,7 @@ enum { THREADS = 4, PAIR = 1, RESULT = 2, REPLACE = 3 };
 
 static struct {
     jzx_processor *processor;
-    jzx_handle worker;
+    jzx_processor_handle worker;
     atomic_int depth;
     atomic_int depth_max;
     uint64_t handled; /* the runner's */
@@ -46,7 +46,7 @@ static void work(jzx_context *ctx, void *state, jzx_inbox *inbox) {
     while (jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg) == JZX_OK) {
         if (msg->tag % 2 == 0)
             (void)jzx_yield(ctx);
-        (void)jzx_actions_send(jzx_inbox_actions(inbox), JZX_HANDLE_INPUT, RESULT, msg->data,
+        (void)jzx_actions_send(jzx_inbox_actions(inbox), JZX_PROCESSOR_INPUT, RESULT, msg->data,
                                msg->len);
         if (s.ends && ++done % 4 == 0)
             return; /* its end meets kills */
@@ -68,7 +68,7 @@ static void root(void *state, const jzx_action *msg, jzx_actions *out) {
         (void)jzx_actions_kill(out, s.worker);
         JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &worker_actor, NULL, 0, &s.worker), JZX_OK);
     } else {
-        (void)jzx_actions_send(out, msg->tag == PAIR ? s.worker : JZX_HANDLE_OUTPUT, msg->tag,
+        (void)jzx_actions_send(out, msg->tag == PAIR ? s.worker : JZX_PROCESSOR_OUTPUT, msg->tag,
                                msg->data, msg->len);
     }
     leave();

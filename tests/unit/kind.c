@@ -50,7 +50,7 @@ static const struct jzx__kind_ops *const kinds[JZX__KIND_COUNT] = {[JZX__KIND_MA
 static jzx_behavior_result never(jzx_context *ctx, const jzx_message *msg) {
     (void)ctx;
     (void)msg;
-    JZX_EXPECT(!"the behaviour of an actor of another kind");
+    JZX_EXPECT(false && "the behaviour of an actor of another kind");
     return JZX_BEHAVIOR_FAIL;
 }
 

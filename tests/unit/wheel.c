@@ -258,8 +258,9 @@ static bool model_advance(struct model *m, uint64_t to, uint32_t most) {
         unsigned i = model_next(m, to);
         const struct jzx__wheel_entry *entry = jzx__wheel_pop(&m->wheel, to);
         if (i == ENTRIES)
-            return JZX_EXPECT(entry == NULL) & JZX_EXPECT_EQ(m->wheel.now, to);
-        ok &= JZX_EXPECT(entry == &m->entries[i]) & JZX_EXPECT_EQ(m->wheel.now, m->deadline[i]);
+            return JZX_EXPECT(entry == NULL) && JZX_EXPECT_EQ(m->wheel.now, to);
+        ok &= JZX_EXPECT(entry == &m->entries[i]);
+        ok &= JZX_EXPECT_EQ(m->wheel.now, m->deadline[i]);
         ok &= JZX_EXPECT(!jzx__wheel_is_set(&m->entries[i]));
         m->deadline[i] = NEVER;
     }
