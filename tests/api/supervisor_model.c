@@ -225,7 +225,7 @@ static void m_ended(struct m_super *super, struct m_child *child, jzx_exit_reaso
     jzx_child_mode mode = child->spec->mode;
     bool is_failure = mode == JZX_PERMANENT || (mode == JZX_TRANSIENT && reason != JZX_EXIT_NORMAL);
     child->is_changed = true;
-    child->state = JZX_CHILD_STOPPED;
+    child->state = reason == JZX_EXIT_NORMAL ? JZX_CHILD_EXITED : JZX_CHILD_FAILED;
     if (!is_failure) {
         child->wanted = false;
         if (mode == JZX_TEMPORARY || super->opts->strategy == JZX_DYNAMIC)
