@@ -184,10 +184,10 @@ typedef enum jzx_child_state {
     JZX_CHILD_STOPPING = 3, /* its supervisor has asked it to stop */
     JZX_CHILD_WAITING = 4,  /* has failed or was stopped, and will be started again */
     JZX_CHILD_STOPPED = 5,  /* its supervisor has stopped it, and does not start it again */
-    JZX_CHILD_EXITED = 6,   /* has ended by itself, with JZX_EXIT_NORMAL or JZX_EXIT_SHUTDOWN, and
-                             * is not started again; jzx_actor_stop of a child counts as that */
-    JZX_CHILD_FAILED = 7    /* has ended by itself, with any other reason, and is not started
-                             * again: temporary, out of attempts, or its supervisor gave up */
+    JZX_CHILD_EXITED = 6,   /* has ended by itself, with JZX_EXIT_NORMAL or JZX_EXIT_SHUTDOWN, which
+                             * was no failure; jzx_actor_stop of a child counts as that */
+    JZX_CHILD_FAILED = 7    /* has failed and is not started again: it is out of attempts, or its
+                             * supervisor gave up; or a temporary one, with any other reason */
 } jzx_child_state;
 
 /* What a child looks like now. */
