@@ -192,6 +192,7 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
         (void)jzx__actor_request(turn->super->loop, turn->own.me, id, JZX__WANT_KILL);
     }
     child->mail = NULL;
+    child->is_untold = child->exit_note != NULL;
     bool starts = bonds.started_note != NULL;
     child->ran_from_ns = starts ? 0 : jzx_loop_now(turn->super->loop) + 1;
     child->has_run = child->has_run || (!starts && naming.err == JZX_OK);

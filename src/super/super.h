@@ -62,6 +62,7 @@ struct jzx__child {
     bool is_new;          /* was added, and has not run: if it fails it is forgotten */
     bool forgotten;       /* it is removed when it has ended */
     bool by_hand;         /* it is stopped to be started again: no failure */
+    bool is_untold;       /* its incarnation was started, and its end is to be told (U6) */
     jzx_actor_id last_id; /* of the incarnation before, or JZX_NOBODY */
     uint32_t restarts;
     uint32_t attempt;

@@ -53,8 +53,9 @@ static void tell(struct jzx__super_turn *turn, const struct jzx__child *child,
 
 void jzx__tell_exit(struct jzx__super_turn *turn, struct jzx__child *child, bool asked,
                     uint64_t delay_ns) {
-    if (child->exit_note == NULL)
+    if (!child->is_untold)
         return;
+    child->is_untold = false;
     const jzx_child_event event = {.child = child->last_id, .asked = asked, .delay_ns = delay_ns};
     tell(turn, child, &child->exit_note, &event);
 }

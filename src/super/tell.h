@@ -11,7 +11,8 @@
  * Those that were not sent are there for the next try. */
 bool jzx__tell_reserve(struct jzx__super_turn *turn, struct jzx__child *child);
 
-/* An incarnation has ended, and the child is in the state that is told. Nothing without one. */
+/* The child is in the state that is told. Nothing if no incarnation has ended, or none could be
+ * started. */
 void jzx__tell_exit(struct jzx__super_turn *turn, struct jzx__child *child, bool asked,
                     uint64_t delay_ns);
 
