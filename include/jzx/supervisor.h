@@ -26,9 +26,8 @@
  *
  * Services are children that are to run for ever and may be down for a while: servers, pollers,
  * connections to other machines. JZX_SERVICE(.name = "mail", .behavior = mail) makes the spec of
- * one. Its failures are its own: they never make the supervisor give up, it is tried again with
- * growing pauses, and what was started before it goes on. An actor may listen to what happens to
- * the children of a tree (listener below).
+ * one. Its failures are its own: they never make the supervisor give up, and it is tried again with
+ * growing pauses. An actor may listen to what happens to the children of a tree (listener below).
  * See docs/supervision.md. */
 #ifndef JZX_SUPERVISOR_H
 #define JZX_SUPERVISOR_H
