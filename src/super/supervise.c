@@ -316,8 +316,8 @@ static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child)
     jzx__loop_emit(super->loop, &event);
 }
 
-/* FAILED: that was a failure, and is dealt with; GONE: it was not wanted enough to be tried again,
- * and may be gone. */
+/* START_FAILED: the failure is dealt with. START_GONE: the child is not tried again, and may be
+ * freed. */
 enum start_result { STARTED, START_FAILED, START_GONE };
 
 static enum start_result start(struct jzx__super_turn *turn, struct jzx__child *child) {
