@@ -77,6 +77,8 @@ pub const panic = @import("jzx/panic.zig").panic;
 /// The tags of the runtime's messages, which `other` and fibers see.
 pub const tag = struct {
     pub const io = c.tag_io;
+    pub const child_exit = c.tag_child_exit;
+    pub const child_restart = c.tag_child_restart;
     pub const child_added = c.tag_child_added;
     pub const room = c.tag_room;
     pub const receive_timeout = c.tag_receive_timeout;

@@ -41,6 +41,8 @@ typedef struct jzx_message {
  * these, which are defined in the headers named here:
  *
  *   JZX_TAG_IO               io.h          a watched descriptor is ready
+ *   JZX_TAG_CHILD_EXIT       supervisor.h  to a listener: a child has ended
+ *   JZX_TAG_CHILD_RESTART    supervisor.h  to a listener: a child runs again
  *   JZX_TAG_CHILD_ADDED      supervisor.h  the answer to jzx_supervisor_add
  *   JZX_TAG_ROOM             message.h     the answer to jzx_send_when_room
  *   JZX_TAG_RECEIVE_TIMEOUT  timer.h       nothing came for the time that was set

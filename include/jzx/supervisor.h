@@ -23,6 +23,11 @@
  * dead letters. What the time leaves unhandled is told with its count (JZX_EVENT_DRAIN_CUT and the
  * log). After a failure children stop at once, with their queues unhandled: those that are to be
  * started again with the one that failed, and all below a supervisor that gives up.
+ *
+ * Services are children that are to run for ever and may be down for a while: servers, pollers,
+ * connections to other machines. JZX_SERVICE(.name = "mail", .behavior = mail) makes the spec of
+ * one. Its failures are its own: they never make the supervisor give up, and it is tried again with
+ * growing pauses. An actor may listen to what happens to the children of a tree (listener below).
  * See docs/supervision.md. */
 #ifndef JZX_SUPERVISOR_H
 #define JZX_SUPERVISOR_H
@@ -76,8 +81,9 @@ typedef struct jzx_supervisor_opts jzx_supervisor_opts;
 
 /* A child. Everything is copied but what state points to, which is the caller's and the same for
  * every incarnation: let the init make what is to be new (jzx_alloc). Of a supervisor below only
- * name, registered, mode, backoff, the two times, significant and stop_at_once count. Times: 0 is
- * the default, JZX_UNLIMITED no limit; above INT32_MAX no other value is valid. */
+ * name, registered, mode, backoff, the three times, significant, stop_at_once, max_attempts,
+ * jitter_percent and service count. Times: 0 is the default, JZX_UNLIMITED no limit; above
+ * INT32_MAX no other value is valid. */
 typedef struct jzx_child_spec {
     const char *name;                      /* unique among its siblings; may be NULL */
     const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
@@ -112,7 +118,31 @@ typedef struct jzx_child_spec {
     const char *method;                    /* as of jzx_spawn_opts, the three */
     const void *input;
     size_t input_len;
+    uint32_t stable_ms;      /* after a run of this length it has failed 0 times in a row: that of
+                              * the supervisor, a service 5,000 */
+    uint32_t max_attempts;   /* so many restarts in a row, and it is left alone when it fails again:
+                              * JZX_CHILD_FAILED. 0: no limit */
+    uint32_t jitter_percent; /* up to this part of a delay is added or taken away, beside jitter_ms:
+                              * none, a service 10; at most 100. JZX_NONE: none */
+    bool service;            /* see JZX_SERVICE */
 } jzx_child_spec;
+
+/* The initialiser of a spec for a service; what it names goes before the defaults:
+ *
+ *   start_ms                  10,000
+ *   shutdown_ms               10,000
+ *   stable_ms                  5,000   a run of this length resets the attempts
+ *   backoff.initial_delay_ms   1,000
+ *   backoff.max_delay_ms      90,000
+ *   backoff.factor                 2
+ *   jitter_percent                10
+ *   max_attempts                   0   without end
+ *
+ * A service has its own limit, max_attempts, and does not count for the intensity of its
+ * supervisor. If its init fails at the first start of the tree it is tried again as later on; the
+ * children behind it wait for it meanwhile, as they may depend on it. */
+#define JZX_SERVICE(...)                                                                           \
+    { .service = true, __VA_ARGS__ }
 
 /* When a supervisor stops by itself, with JZX_EXIT_SHUTDOWN, because children have ended by
  * themselves that are not started again. */
@@ -134,7 +164,9 @@ struct jzx_supervisor_opts {
     uint32_t stable_ms; /* 0: 5,000 */
     const jzx_child_spec *children; /* these three by JZX_CHILDREN */
     size_t child_count;
-    size_t child_size; /* sizeof(jzx_child_spec) */
+    size_t child_size;     /* sizeof(jzx_child_spec) */
+    jzx_actor_id listener; /* gets JZX_TAG_CHILD_EXIT and JZX_TAG_CHILD_RESTART. JZX_NOBODY: the
+                            * listener of the supervisor above, at the top nobody. Need not live */
 };
 
 #define JZX_SUPERVISOR_OPTS(...)                                                                   \
@@ -146,11 +178,16 @@ struct jzx_supervisor_opts {
     .child_size = sizeof((array)[0])
 
 typedef enum jzx_child_state {
-    JZX_CHILD_STOPPED = 0,  /* was not started yet, or has ended and is not started again */
+    JZX_CHILD_UNKNOWN = 0,  /* was not started yet; or there is no child of that name */
     JZX_CHILD_STARTING = 1, /* its init runs */
     JZX_CHILD_RUNNING = 2,
-    JZX_CHILD_STOPPING = 3, /* was asked to stop */
-    JZX_CHILD_WAITING = 4   /* has failed or was stopped, and will be started again */
+    JZX_CHILD_STOPPING = 3, /* its supervisor has asked it to stop */
+    JZX_CHILD_WAITING = 4,  /* has failed or was stopped, and will be started again */
+    JZX_CHILD_STOPPED = 5,  /* its supervisor has stopped it, and does not start it again */
+    JZX_CHILD_EXITED = 6,   /* has ended by itself, with JZX_EXIT_NORMAL or JZX_EXIT_SHUTDOWN, which
+                             * was no failure; jzx_actor_stop of a child counts as that */
+    JZX_CHILD_FAILED = 7    /* has failed and is not started again: it is out of attempts, or its
+                             * supervisor gave up; or a temporary one, with any other reason */
 } jzx_child_state;
 
 /* What a child looks like now. */
@@ -176,6 +213,38 @@ typedef struct jzx_supervisor_info {
     bool closing; /* it stops its children, and then ends */
 } jzx_supervisor_info;
 
+/* What a listener is told, by messages whose sender is the supervisor. They do not count for the
+ * bound of its mailbox, no mailbox refuses them, and their memory is taken before the incarnation
+ * that they tell of is started; if that fails, so does the start.
+ *
+ *   JZX_TAG_CHILD_EXIT     an incarnation of a child has ended. Each end of which the supervisor
+ *                          hears is told exactly once, also if it was asked for.
+ *   JZX_TAG_CHILD_RESTART  a child that has ended before runs again: its init is through. First
+ *                          starts, and restarts whose init fails, are not told; the end of the
+ *                          latter is.
+ *
+ * The messages of one supervisor come in the order of the events: the end of an incarnation before
+ * the restart that follows. A supervisor that stops, fails or gives up tells the ends of all its
+ * children first; its own end is told by the supervisor above. One that is killed tells nothing
+ * more, its children's ends included: watch it with jzx_monitor. A listener that has ended is
+ * told nothing, and that has no effect on the children. Supervisors ignore these messages. */
+#define JZX_TAG_CHILD_EXIT 0xFFFF0002u
+#define JZX_TAG_CHILD_RESTART 0xFFFF0003u
+typedef struct jzx_child_event {
+    jzx_actor_id supervisor;
+    jzx_actor_id child;     /* the actor that has ended; or the one that runs now */
+    jzx_actor_id before;    /* RESTART: its predecessor */
+    jzx_exit_reason reason; /* of the end; RESTART: of the predecessor's, as text */
+    jzx_child_state state;  /* of the child after the event: RESTART: RUNNING; EXIT: WAITING, or if
+                             * it is not started again STOPPED, EXITED or FAILED */
+    uint32_t attempt;       /* failures in a row */
+    bool asked;             /* EXIT: the supervisor had asked it to stop */
+    uint64_t delay_ns;      /* EXIT of one that has failed: until it is started again; RESTART: that
+                             * it has waited after its last failure */
+    char name[JZX_NAME_MAX + 1];
+    char text[JZX_EXIT_TEXT_MAX + 1];
+} jzx_child_event;
+
 /* The answer to jzx_supervisor_add. */
 #define JZX_TAG_CHILD_ADDED 0xFFFF0004u
 typedef struct jzx_child_added {
@@ -190,6 +259,9 @@ JZX_BEGIN_C
 
 /* As JZX_SUPERVISOR_OPTS(); size is sizeof *opts. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_supervisor_opts_init(jzx_supervisor_opts *opts, size_t size);
+
+/* As JZX_SERVICE(), with the defaults written out; size is sizeof *spec. JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_service_init(jzx_child_spec *spec, size_t size);
 
 /* JZX_OK, or JZX_ERR_INVALID_ARG and the name of the first wrong field in *field (a static string;
  * may be NULL; untouched on success): also in the supervisors below. */
@@ -222,6 +294,11 @@ JZX_API jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,
 JZX_API jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id supervisor, size_t index,
                                           jzx_child_info *info);
 
+/* The state of a child by its name: JZX_OK and JZX_CHILD_UNKNOWN if the supervisor has none of that
+ * name. */
+JZX_API jzx_err jzx_supervisor_child_state(jzx_loop *loop, jzx_actor_id supervisor,
+                                           const char *name, jzx_child_state *state);
+
 /* Asks it to add and start a child, behind all others; spec_size is sizeof *spec. When its init is
  * through, or it could not be started, actor reply_to (or JZX_NOBODY) gets one message
  * JZX_TAG_CHILD_ADDED. The err in it: JZX_ERR_EXISTS if a name is taken, JZX_ERR_LOOP_CLOSED if the
@@ -234,6 +311,11 @@ JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
 
 /* Asks it to stop a child and forget it: also the way for a permanent child to leave for good. */
 JZX_API jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const char *name);
+
+/* Asks it to stop a child and not to start it before jzx_supervisor_restart, whatever happens to
+ * the others: JZX_CHILD_STOPPED. One that is temporary or of a dynamic supervisor is forgotten. */
+JZX_API jzx_err jzx_supervisor_stop_child(jzx_loop *loop, jzx_actor_id supervisor,
+                                          const char *name);
 
 /* Asks it to stop a child, if it runs, and start it again at once; not counted as a failure. With
  * keep_mailbox the queue is left to the new one. */

@@ -33,7 +33,7 @@
 #include <string.h>
 
 /* Tags of messages to supervisors. */
-#define JZX__TAG_CHILD_EXIT 0xFFFF0002u
+#define JZX__TAG_CHILD_ENDED 0xFFFF000Bu
 
 /* node.flags: what the last word of a block is, in the low bits, */
 enum jzx__trailer {

@@ -130,6 +130,10 @@ jzx_err jzx_supervisor_remove(jzx_loop *loop, jzx_actor_id supervisor, const cha
     return ask_about(loop, supervisor, name, JZX__COMMAND_REMOVE);
 }
 
+jzx_err jzx_supervisor_stop_child(jzx_loop *loop, jzx_actor_id supervisor, const char *name) {
+    return ask_about(loop, supervisor, name, JZX__COMMAND_STOP);
+}
+
 jzx_err jzx_supervisor_restart(jzx_loop *loop, jzx_actor_id supervisor, const char *name) {
     return ask_about(loop, supervisor, name, JZX__COMMAND_RESTART);
 }
@@ -278,6 +282,20 @@ jzx_err jzx_supervisor_child_info(jzx_loop *loop, jzx_actor_id supervisor, size_
     if (err == JZX_OK)
         jzx__write_sized(info, &seen);
     return err;
+}
+
+jzx_err jzx_supervisor_child_state(jzx_loop *loop, jzx_actor_id supervisor, const char *name,
+                                   jzx_child_state *state) {
+    struct jzx__visit visit;
+    if (loop == NULL || name == NULL || state == NULL)
+        return JZX_ERR_INVALID_ARG;
+    lock(loop, &visit);
+    struct jzx__super *super = jzx__super_find(loop, supervisor);
+    const struct jzx__child *child = super == NULL ? NULL : find_child(super, name, 0);
+    if (super != NULL)
+        *state = child == NULL ? JZX_CHILD_UNKNOWN : child->state;
+    unlock(loop, &visit);
+    return super == NULL ? JZX_ERR_NO_SUCH_ACTOR : JZX_OK;
 }
 
 jzx_err jzx_supervisor_info_get(jzx_loop *loop, jzx_actor_id supervisor,

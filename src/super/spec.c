@@ -82,6 +82,10 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         return "shutdown_ms";
     if (!is_time(child->start_ms))
         return "start_ms";
+    if (!is_time(child->stable_ms))
+        return "stable_ms";
+    if (child->jitter_percent > 100 && child->jitter_percent != JZX_NONE)
+        return "jitter_percent";
     if (child->mailbox_cap > JZX_MAILBOX_CAP_MAX)
         return "mailbox_cap";
     if (child->stash_cap > JZX_MAILBOX_CAP_MAX && child->stash_cap != JZX_NONE)
@@ -195,6 +199,7 @@ static void default_to(uint32_t *field, uint32_t value) {
         *field = value;
 }
 
+/* Of any child but a service. */
 static void fill_backoff(jzx_backoff *backoff) {
     bool is_set = backoff->initial_delay_ms != 0 || backoff->step_ms != 0 ||
                   backoff->max_delay_ms != 0 || backoff->jitter_ms != 0 || backoff->factor != 0;
@@ -208,8 +213,25 @@ static void fill_backoff(jzx_backoff *backoff) {
         backoff->factor = 2;
 }
 
+/* The defaults of a service; those that it shares with other children are not here. */
+static void fill_service(jzx_child_spec *child) {
+    jzx_backoff *backoff = &child->backoff;
+    if (backoff->kind == JZX_BACKOFF_DEFAULT)
+        backoff->kind = JZX_BACKOFF_EXPONENTIAL;
+    default_to(&backoff->initial_delay_ms, 1000);
+    default_to(&backoff->max_delay_ms, 90000);
+    if (backoff->factor == 0)
+        backoff->factor = 2;
+    default_to(&child->jitter_percent, 10);
+    default_to(&child->stable_ms, 5000);
+    default_to(&child->shutdown_ms, child->supervisor != NULL ? JZX_UNLIMITED : 10000);
+}
+
 static void fill_child(jzx_child_spec *child) {
-    fill_backoff(&child->backoff);
+    if (child->service)
+        fill_service(child);
+    else
+        fill_backoff(&child->backoff);
     default_to(&child->shutdown_ms, child->supervisor != NULL ? JZX_UNLIMITED : 5000);
     default_to(&child->start_ms, child->supervisor != NULL ? JZX_UNLIMITED : 10000);
 }
@@ -304,6 +326,15 @@ void jzx__spec_free(const jzx_allocator *allocator, struct jzx__spec *spec) {
             jzx__spec_free(allocator, (struct jzx__spec *)(uintptr_t)below);
     }
     jzx__free(allocator, spec, spec->size_bytes);
+}
+
+jzx_err jzx_service_init(jzx_child_spec *spec, size_t size) {
+    jzx_child_spec full = {.service = true};
+    if (spec == NULL || size < sizeof(size_t) || size > sizeof full)
+        return JZX_ERR_INVALID_ARG;
+    fill_child(&full);
+    memcpy(spec, &full, size);
+    return JZX_OK;
 }
 
 /* ---- delays ---- */

@@ -9,6 +9,7 @@
 #include "directory/registry.h"
 #include "super/control.h"
 #include "super/supervise.h"
+#include "super/tell.h"
 
 #include "jzx/process.h"
 #include "jzx/typed.h"
@@ -122,8 +123,12 @@ static bool create_bonds(struct jzx__super_turn *turn, struct jzx__child *child,
 static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *spec,
                            const struct jzx__bonds *bonds, jzx_actor_id *id) {
     struct jzx_loop *loop = turn->super->loop;
-    if (spec->supervisor != NULL)
-        return jzx__super_spawn(loop, turn->own.me, spec->supervisor, spec->name, bonds, id);
+    if (spec->supervisor != NULL) {
+        jzx_supervisor_opts below = *spec->supervisor; /* a copy of ours, in full */
+        if (below.listener == JZX_NOBODY)
+            below.listener = turn->super->spec->opts.listener;
+        return jzx__super_spawn(loop, turn->own.me, &below, spec->name, bonds, id);
+    }
     const jzx_spawn_opts opts = {.size = sizeof opts,
                                  .behavior = spec->behavior,
                                  .fiber = spec->fiber,
@@ -167,7 +172,7 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
     struct jzx__bonds bonds;
     struct naming naming = {child, JZX_OK};
     jzx_actor_id id = JZX_NOBODY;
-    if (!create_bonds(turn, child, &bonds))
+    if (!jzx__tell_reserve(turn, child) || !create_bonds(turn, child, &bonds))
         return JZX_ERR_NO_MEMORY;
     if (child->spec->registered != NULL) {
         bonds.before = move_name;
@@ -187,6 +192,7 @@ jzx_err jzx__child_start(struct jzx__super_turn *turn, struct jzx__child *child)
         (void)jzx__actor_request(turn->super->loop, turn->own.me, id, JZX__WANT_KILL);
     }
     child->mail = NULL;
+    child->is_untold = child->exit_note != NULL;
     bool starts = bonds.started_note != NULL;
     child->ran_from_ns = starts ? 0 : jzx_loop_now(turn->super->loop) + 1;
     child->has_run = child->has_run || (!starts && naming.err == JZX_OK);
@@ -232,6 +238,7 @@ static void drop_children(struct jzx__super *super, struct jzx__worker *me) {
         jzx__command_answer(super->loop, me, child->answer, super->id, JZX_NOBODY,
                             JZX_ERR_LOOP_CLOSED);
         child->answer = NULL;
+        jzx__tell_drop(super->loop, me, child);
         if (child->state == JZX_CHILD_STOPPING)
             (void)jzx__actor_request(super->loop, me, child->id, JZX__WANT_SHUTDOWN);
     }

@@ -13,6 +13,9 @@
  *   U3  children[from], and all behind it, are the concern of a plan; the others go on.
  *   U4  a supervisor gives up at most once: from then on it is closing, and starts nobody.
  *   U5  at most one timer of a child is set, for what it waits for: its init, its end, its restart.
+ *   U6  with a listener, an incarnation that was started has the message that tells of its end, and
+ *       one that follows another had the message that tells of the restart; each is sent at most
+ *       once, that of the end before the next incarnation is started.
  *
  * Under the lock no user code runs: starting a child, which tells the observer, is outside. */
 #ifndef JZX_SUPER_SUPER_H
@@ -59,17 +62,20 @@ struct jzx__child {
     bool is_new;          /* was added, and has not run: if it fails it is forgotten */
     bool forgotten;       /* it is removed when it has ended */
     bool by_hand;         /* it is stopped to be started again: no failure */
+    bool is_untold;       /* its incarnation was started, and its end is to be told (U6) */
     jzx_actor_id last_id; /* of the incarnation before, or JZX_NOBODY */
     uint32_t restarts;
     uint32_t attempt;
     uint64_t delay_ns;
-    uint64_t ran_from_ns;        /* 1 + when its init was through; 0: it was not */
-    jzx_timer_id timer;          /* U5 */
-    const char *trouble;         /* why it was killed, if the supervisor did that; or NULL */
-    jzx_err name_err;            /* of the incarnation that runs: JZX_OK, or it is killed */
-    struct jzx__name *pin;       /* of its registered name; see directory/registry.h */
-    struct jzx__node *mail;      /* that it gets when it is started again */
-    struct jzx__message *answer; /* to jzx_supervisor_add; sent once */
+    uint64_t ran_from_ns;           /* 1 + when its init was through; 0: it was not */
+    jzx_timer_id timer;             /* U5 */
+    const char *trouble;            /* why it was killed, if the supervisor did that; or NULL */
+    jzx_err name_err;               /* of the incarnation that runs: JZX_OK, or it is killed */
+    struct jzx__name *pin;          /* of its registered name; see directory/registry.h */
+    struct jzx__node *mail;         /* that it gets when it is started again */
+    struct jzx__message *answer;    /* to jzx_supervisor_add; sent once */
+    struct jzx__message *exit_note; /* for the listener (U6), as the next; see tell.h */
+    struct jzx__message *restart_note;
     jzx_exit_reason last_reason;
     char last_text[JZX_EXIT_TEXT_MAX + 1];
 };
@@ -125,7 +131,12 @@ static inline bool jzx__child_is_named(const struct jzx__child *child, const cha
 }
 
 /* What somebody asks of a supervisor; frees itself if it is not carried out. */
-enum jzx__command_kind { JZX__COMMAND_ADD, JZX__COMMAND_REMOVE, JZX__COMMAND_RESTART };
+enum jzx__command_kind {
+    JZX__COMMAND_ADD,
+    JZX__COMMAND_REMOVE,
+    JZX__COMMAND_STOP,
+    JZX__COMMAND_RESTART
+};
 
 struct jzx__command {
     enum jzx__command_kind kind;

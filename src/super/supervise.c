@@ -10,6 +10,7 @@
 #include "actor/mailbox.h"
 #include "base/log.h"
 #include "super/start.h"
+#include "super/tell.h"
 #include "timer/timer.h"
 
 #include "jzx/name.h"
@@ -86,9 +87,10 @@ static void answer(struct jzx__super_turn *turn, struct jzx__child *child, jzx_e
     jzx__command_answer(turn->super->loop, turn->own.me, message, turn->super->id, id, err);
 }
 
-/* One that was added, and runs now. */
+/* It runs now. */
 static void welcome(struct jzx__super_turn *turn, struct jzx__child *child) {
     child->is_new = false;
+    jzx__tell_restart(turn, child);
     answer(turn, child, JZX_OK);
 }
 
@@ -97,6 +99,7 @@ static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__super *super = turn->super;
     cancel_timer(turn, &child->timer);
     drop_mail(turn, child);
+    jzx__tell_drop(super->loop, turn->own.me, child);
     jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     jzx__list_remove(&child->link);
     super->child_count--;
@@ -168,9 +171,13 @@ static bool too_many(struct jzx__super *super) {
 static uint64_t delay_of(struct jzx__super *super, const struct jzx__child *child) {
     const jzx_backoff *backoff = &child->spec->backoff;
     int64_t delay = jzx__backoff_delay_ms(backoff, child->attempt);
-    if (backoff->jitter_ms != 0) {
-        delay += jzx__rng_below(&super->rng, 2 * backoff->jitter_ms + 1);
-        delay -= backoff->jitter_ms;
+    uint32_t percent = child->spec->jitter_percent == JZX_NONE ? 0 : child->spec->jitter_percent;
+    int64_t jitter = backoff->jitter_ms + delay * percent / 100;
+    if (jitter > INT32_MAX)
+        jitter = INT32_MAX;
+    if (jitter != 0) {
+        delay += jzx__rng_below(&super->rng, 2 * (uint32_t)jitter + 1);
+        delay -= jitter;
     }
     return delay < 0                                ? 0
            : delay > (int64_t)backoff->max_delay_ms ? backoff->max_delay_ms
@@ -183,6 +190,7 @@ static bool is_alone(const struct jzx__super *super) {
 }
 
 static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child);
+static void retire(struct jzx__super_turn *turn, struct jzx__child *child);
 
 /* The others that are concerned are stopped, and then all are started again. */
 static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *child,
@@ -197,40 +205,90 @@ static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *
     super->stage = JZX__PLAN_STOP;
 }
 
-/* A child has ended that was to run, or could not be started: least_ms is how long to wait at
- * least. */
-static void fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ms) {
-    struct jzx__super *super = turn->super;
-    const jzx_supervisor_opts *opts = &super->spec->opts;
-    if (jzx__sched_stop_state(&super->loop->sched) != JZX__OPEN) {
-        /* Nobody can be started any more, and that is nobody's failure. */
-        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, "the loop stops");
-        return;
-    }
-    if (!super->has_started && !child->has_run) {
-        give_up(turn, child, "did not start");
-        return;
-    }
-    if (opts->stable_ms != JZX_UNLIMITED && child->ran_from_ns != 0 &&
-        jzx_loop_now(super->loop) + 1 - child->ran_from_ns >= JZX_MS(opts->stable_ms))
+/* True if its last run was long enough to begin anew with its attempts. */
+static bool was_stable(const struct jzx__child *child) {
+    uint32_t stable_ms =
+        child->spec->stable_ms != 0 ? child->spec->stable_ms : child->super->spec->opts.stable_ms;
+    return stable_ms != JZX_UNLIMITED && child->ran_from_ns != 0 &&
+           jzx_loop_now(child->super->loop) + 1 - child->ran_from_ns >= JZX_MS(stable_ms);
+}
+
+static bool is_out_of_attempts(const struct jzx__child *child) {
+    uint32_t max = child->spec->max_attempts;
+    return max != 0 && max != JZX_UNLIMITED && child->attempt > max;
+}
+
+/* The state of a child that has ended by itself and is not started again. */
+static jzx_child_state end_state(const struct jzx__child *child) {
+    return child->last_reason == JZX_EXIT_NORMAL || child->last_reason == JZX_EXIT_SHUTDOWN
+               ? JZX_CHILD_EXITED
+               : JZX_CHILD_FAILED;
+}
+
+/* It is not started again, and its supervisor gives up. */
+static void give_up_on(struct jzx__super_turn *turn, struct jzx__child *child, const char *what) {
+    jzx__child_set(child, JZX_CHILD_FAILED, JZX_NOBODY);
+    jzx__tell_exit(turn, child, false, 0);
+    give_up(turn, child, what);
+}
+
+/* Notes a failure, and says how long the restart is to wait. */
+static uint64_t note_failure(struct jzx__super *super, struct jzx__child *child,
+                             uint64_t least_ms) {
+    if (was_stable(child))
         set_attempt(child, 0, child->delay_ns);
     uint64_t delay_ms = delay_of(super, child);
-    set_attempt(child, child->attempt + 1, child->delay_ns);
-    child->ran_from_ns = 0;
-    if (too_many(super)) {
-        give_up(turn, child, "failed too often");
-        return;
-    }
     if (delay_ms < least_ms)
         delay_ms = least_ms;
+    set_attempt(child, child->attempt + 1, child->delay_ns);
+    child->ran_from_ns = 0;
+    return delay_ms;
+}
+
+static void await_restart(struct jzx__super_turn *turn, struct jzx__child *child,
+                          uint64_t delay_ms) {
+    bool alone = is_alone(turn->super);
+    if (alone && delay_ms != 0 &&
+        !start_timer(turn, child, JZX__TAG_CHILD_TIME, delay_ms, &child->timer)) {
+        give_up_on(turn, child, "cannot be started again without memory");
+        return;
+    }
     set_attempt(child, child->attempt, JZX_MS(delay_ms));
     jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
-    if (!is_alone(super))
+    jzx__tell_exit(turn, child, false, JZX_MS(delay_ms));
+    if (!alone)
         plan_restart(turn, child, delay_ms);
     else if (delay_ms == 0)
         restart_alone(turn, child);
-    else if (!start_timer(turn, child, JZX__TAG_CHILD_TIME, delay_ms, &child->timer))
-        give_up(turn, child, "cannot be started again without memory");
+}
+
+/* A child has ended that was to run, or could not be started: least_ms is how long to wait at
+ * least. True if it is not started again: it may be gone then. */
+static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ms) {
+    struct jzx__super *super = turn->super;
+    bool is_service = child->spec->service;
+    if (jzx__sched_stop_state(&super->loop->sched) != JZX__OPEN) {
+        /* Nobody can be started any more, and that is nobody's failure. */
+        jzx__child_set(child, end_state(child), JZX_NOBODY);
+        jzx__tell_exit(turn, child, false, 0);
+        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, "the loop stops");
+        return false;
+    }
+    if (!super->has_started && !child->has_run && !is_service) {
+        give_up_on(turn, child, "did not start");
+        return false;
+    }
+    uint64_t delay_ms = note_failure(super, child, least_ms);
+    if (is_out_of_attempts(child)) {
+        jzx__child_set(child, JZX_CHILD_FAILED, JZX_NOBODY);
+        retire(turn, child);
+        return true;
+    }
+    if (!is_service && too_many(super))
+        give_up_on(turn, child, "failed too often");
+    else
+        await_restart(turn, child, delay_ms);
+    return false;
 }
 
 /* ---- starting ---- */
@@ -258,8 +316,11 @@ static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child)
     jzx__loop_emit(super->loop, &event);
 }
 
-/* False if it could not be started: that was a failure, and is dealt with. */
-static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
+/* START_FAILED: the failure is dealt with. START_GONE: the child is not tried again, and may be
+ * freed. */
+enum start_result { STARTED, START_FAILED, START_GONE };
+
+static enum start_result start(struct jzx__super_turn *turn, struct jzx__child *child) {
     bool again = child->last_id != JZX_NOBODY;
     cancel_timer(turn, &child->timer);
     jzx_err err = jzx__child_start(turn, child);
@@ -268,10 +329,9 @@ static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
         if (child->is_new) {
             answer(turn, child, err);
             forget(turn, child);
-        } else {
-            fail(turn, child, RETRY_MS);
+            return START_GONE;
         }
-        return false;
+        return fail(turn, child, RETRY_MS) ? START_GONE : START_FAILED;
     }
     uint32_t start_ms = child->spec->start_ms;
     if (child->state == JZX_CHILD_STARTING && start_ms != JZX_UNLIMITED)
@@ -282,7 +342,7 @@ static bool start(struct jzx__super_turn *turn, struct jzx__child *child) {
         answer(turn, child, child->name_err);
     else if (child->state == JZX_CHILD_RUNNING)
         welcome(turn, child);
-    return true;
+    return STARTED;
 }
 
 static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child) {
@@ -363,6 +423,10 @@ static struct jzx__link *first_of_plan(struct jzx__super *super) {
     return link;
 }
 
+static bool waits_by_itself(const struct jzx__child *child) {
+    return child->state == JZX_CHILD_WAITING && child->timer != JZX_NO_TIMER;
+}
+
 /* Starts the first child of the plan that is to run. True if all do. */
 static bool start_next(struct jzx__super_turn *turn) {
     struct jzx__super *super = turn->super;
@@ -373,14 +437,16 @@ static bool start_next(struct jzx__super_turn *turn) {
         next = link->next;
         if (!child->wanted)
             continue;
-        if (child->state == JZX_CHILD_WAITING && child->timer != JZX_NO_TIMER)
-            continue; /* it has run before, and waits by itself */
-        bool is_new = child->is_new;
-        if (!jzx__child_has_actor(child) && !start(turn, child)) {
-            if (is_new)
-                continue; /* it is forgotten, and the plan goes on */
-            return false;
+        if (waits_by_itself(child)) {
+            if (child->spec->service && !child->has_run)
+                return false; /* those behind it may depend on it */
+            continue;         /* it has run before */
         }
+        enum start_result result = jzx__child_has_actor(child) ? STARTED : start(turn, child);
+        if (result == START_GONE && super->stage == JZX__PLAN_START)
+            continue; /* the plan goes on without it */
+        if (result != STARTED)
+            return false;
         if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
             return false;
     }
@@ -435,14 +501,20 @@ static bool is_failure(const struct jzx__child *child) {
     return false;
 }
 
-/* A child has ended that is not started again. */
+/* True if it is not kept when it has ended and is not started again. */
+static bool is_forgettable(const struct jzx__child *child) {
+    return child->super->spec->opts.strategy == JZX_DYNAMIC || child->spec->mode == JZX_TEMPORARY;
+}
+
+/* A child has ended by itself that is not started again, and has the state of that. */
 static void retire(struct jzx__super_turn *turn, struct jzx__child *child) {
     struct jzx__super *super = turn->super;
     jzx_auto_shutdown rule = super->spec->opts.auto_shutdown;
     bool significant = child->spec->significant && rule != JZX_AUTO_SHUTDOWN_NEVER;
     child->wanted = false;
     drop_mail(turn, child);
-    if (super->spec->opts.strategy == JZX_DYNAMIC || child->spec->mode == JZX_TEMPORARY)
+    jzx__tell_exit(turn, child, false, 0);
+    if (is_forgettable(child))
         forget(turn, child);
     if (!significant)
         return;
@@ -456,18 +528,22 @@ static void retire(struct jzx__super_turn *turn, struct jzx__child *child) {
                "its significant children have ended");
 }
 
-/* The supervisor had asked for it. */
-static void has_stopped(struct jzx__super_turn *turn, struct jzx__child *child) {
-    if (child->by_hand) {
-        child->by_hand = false;
-        child->wanted = true;
+/* The supervisor had asked for it, or would have. */
+static void has_stopped(struct jzx__super_turn *turn, struct jzx__child *child, bool was_asked) {
+    bool by_hand = child->by_hand;
+    child->by_hand = false;
+    child->wanted = child->wanted || by_hand;
+    bool is_over = !by_hand && (child->spec->mode == JZX_TEMPORARY || !child->wanted);
+    if (!is_over)
         jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
-        if (turn->super->stage == JZX__PLAN_NONE || child->number < turn->super->from)
+    jzx__tell_exit(turn, child, was_asked, 0);
+    if (!is_over) {
+        if (by_hand && (turn->super->stage == JZX__PLAN_NONE || child->number < turn->super->from))
             restart_alone(turn, child);
-    } else if (child->spec->mode == JZX_TEMPORARY) {
+    } else if (is_forgettable(child)) {
         forget(turn, child); /* it has not ended by itself: see auto_shutdown */
     } else {
-        jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
+        drop_mail(turn, child);
     }
 }
 
@@ -486,15 +562,17 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     child->trouble = NULL;
     child->mail = watch->kept;
     watch->kept = NULL;
-    jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
+    jzx__child_set(child, was_asked ? JZX_CHILD_STOPPED : end_state(child), JZX_NOBODY);
+    if (super->closing || child->forgotten || child->is_new)
+        jzx__tell_exit(turn, child, was_asked, 0);
     if (super->closing)
         drop_mail(turn, child);
     else if (child->forgotten || child->is_new)
         forget(turn, child);
-    else if (was_asked || (is_next && is_failure(child)))
-        has_stopped(turn, child); /* it would have been asked: one failure has brought both down */
-    else if (is_failure(child))   /* a tree below that could not start may want memory or slots */
-        fail(turn, child, was_starting && child->spec->supervisor != NULL ? RETRY_MS : 0);
+    else if (was_asked || (is_next && is_failure(child))) /* one failure has brought both down */
+        has_stopped(turn, child, was_asked);
+    else if (is_failure(child)) /* a tree below that could not start may want memory or slots */
+        (void)fail(turn, child, was_starting && child->spec->supervisor != NULL ? RETRY_MS : 0);
     else
         retire(turn, child);
 }
@@ -519,8 +597,11 @@ static void on_child_time(struct jzx__super_turn *turn, struct jzx__child *child
         break;
     case JZX_CHILD_STOPPING: request(turn, child, JZX__WANT_KILL); break;
     case JZX_CHILD_WAITING: restart_alone(turn, child); break;
+    case JZX_CHILD_UNKNOWN:
+    case JZX_CHILD_RUNNING:
     case JZX_CHILD_STOPPED:
-    case JZX_CHILD_RUNNING: break;
+    case JZX_CHILD_EXITED:
+    case JZX_CHILD_FAILED: break;
     }
 }
 
@@ -581,10 +662,37 @@ static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
         stop(turn, child, false);
 }
 
+static void on_stop(struct jzx__super_turn *turn, struct jzx__child *child) {
+    child->wanted = false;
+    child->by_hand = false;
+    if (jzx__child_has_actor(child)) {
+        if (child->state != JZX_CHILD_STOPPING)
+            stop(turn, child, false);
+        return;
+    }
+    if (child->is_new || is_forgettable(child)) {
+        forget(turn, child);
+        return;
+    }
+    cancel_timer(turn, &child->timer);
+    drop_mail(turn, child);
+    if (child->state == JZX_CHILD_WAITING || child->state == JZX_CHILD_UNKNOWN)
+        jzx__child_set(child, JZX_CHILD_STOPPED, JZX_NOBODY);
+}
+
+/* True if the plan is going to start it. */
+static bool is_planned(const struct jzx__super *super, const struct jzx__child *child) {
+    if (super->stage == JZX__PLAN_NONE || child->number < super->from)
+        return false;
+    bool is_past = child->state == JZX_CHILD_RUNNING || waits_by_itself(child);
+    return super->stage != JZX__PLAN_START || !is_past;
+}
+
 static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
-    bool in_plan = turn->super->stage != JZX__PLAN_NONE && child->number >= turn->super->from;
+    child->by_hand = child->by_hand || (child->state == JZX_CHILD_STOPPING && !child->wanted);
     child->wanted = true;
-    if (in_plan || child->state == JZX_CHILD_STOPPING || child->state == JZX_CHILD_STARTING)
+    if (is_planned(turn->super, child) || child->state == JZX_CHILD_STOPPING ||
+        child->state == JZX_CHILD_STARTING)
         return; /* it is being started anyway */
     set_attempt(child, 0, 0);
     if (jzx__child_has_actor(child)) {
@@ -605,6 +713,8 @@ static void on_command(struct jzx__super_turn *turn, struct jzx__command *comman
         return;
     if (command->kind == JZX__COMMAND_REMOVE)
         on_remove(turn, child);
+    else if (command->kind == JZX__COMMAND_STOP)
+        on_stop(turn, child);
     else
         on_restart(turn, child);
 }
@@ -613,7 +723,7 @@ static void on_message(struct jzx__super_turn *turn, const jzx_message *msg) {
     struct jzx__child *child = NULL;
     struct jzx__stop_order order;
     switch (msg->tag) {
-    case JZX__TAG_CHILD_EXIT: on_child_exit(turn, (void *)turn->own.turn->current); break;
+    case JZX__TAG_CHILD_ENDED: on_child_exit(turn, (void *)turn->own.turn->current); break;
     case JZX__TAG_CHILD_STARTED:
         memcpy(&child, (const char *)msg->data + sizeof(jzx_actor_id), sizeof child);
         on_started(turn, child, msg->sender);

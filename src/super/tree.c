@@ -39,7 +39,8 @@ static jzx_actor_id top_of(struct jzx_loop *loop, size_t n) {
 }
 
 static const char *state_name(jzx_child_state state) {
-    static const char *const names[] = {"stopped", "starting", "running", "stopping", "waiting"};
+    static const char *const names[] = {"unknown", "starting", "running", "stopping",
+                                        "waiting", "stopped",  "exited",  "failed"};
     return names[state];
 }
 

@@ -50,7 +50,7 @@ static bool advance(struct jzx__watch *watch, uint32_t from, uint32_t to) {
 static uint32_t tag_of(enum jzx__watch_kind kind) {
     switch (kind) {
     case JZX__WATCH_MONITOR: return JZX_TAG_DOWN;
-    case JZX__WATCH_CHILD: return JZX__TAG_CHILD_EXIT;
+    case JZX__WATCH_CHILD: return JZX__TAG_CHILD_ENDED;
     case JZX__WATCH_ASK: return JZX_TAG_ASK_DOWN;
     case JZX__WATCH_LINK:
     case JZX__WATCH_PARENT: break;

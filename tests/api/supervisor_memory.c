@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Supervisors without memory: each call says so or it is tried again, and nothing is lost or
  * leaked; and crash loops that go on for ever in the same memory. */
-#include "supervising.h"
+#include "listening.h"
 
 static uint32_t answers_seen;
 
@@ -24,6 +24,8 @@ static bool goes_on(const struct timing *timing) {
     return err == JZX_OK;
 }
 
+static jzx_actor_id listener; /* of the tree; or JZX_NOBODY */
+
 static jzx_err spawn_tree(const struct timing *timing, jzx_strategy strategy, jzx_actor_id *root) {
     static const jzx_child_spec leaves[] = {{TOY("x")}, {TOY("y"), .keep_mailbox = true}};
     const jzx_supervisor_opts below = JZX_SUPERVISOR_OPTS(.name = "below", .strategy = strategy,
@@ -36,7 +38,8 @@ static jzx_err spawn_tree(const struct timing *timing, jzx_strategy strategy, jz
     };
     return jzx_spawn_supervisor(timing->loop,
                                 &JZX_SUPERVISOR_OPTS(.name = "top", .strategy = strategy,
-                                                     .intensity = 50, JZX_CHILDREN(specs)),
+                                                     .intensity = 50, .listener = listener,
+                                                     JZX_CHILDREN(specs)),
                                 root);
 }
 
@@ -103,6 +106,80 @@ static void play(jzx_strategy strategy, uint64_t n, uint64_t failures) {
     }
     JZX_EXPECT_EQ(fixture_bytes(), 0);
 }
+
+/* ---- with a listener ---- */
+
+#define ENDED_MAX 1024u
+static jzx_actor_id ended[ENDED_MAX];
+static uint32_t ended_count;
+
+static void see_stop(void *ctx, jzx_actor_id id, jzx_exit_reason reason) {
+    (void)ctx;
+    (void)reason;
+    if (JZX_EXPECT(ended_count < ENDED_MAX))
+        ended[ended_count++] = id;
+}
+
+static uint32_t times_told(jzx_actor_id id) {
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < heard_count; i++)
+        times += heard[i].tag == JZX_TAG_CHILD_EXIT && heard[i].event.child == id;
+    return times;
+}
+
+/* A restart is told after the end of its predecessor, and once. */
+static void expect_order(uint32_t index) {
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < index; i++) {
+        JZX_EXPECT(heard[i].event.child != heard[index].event.child);
+        before +=
+            heard[i].tag == JZX_TAG_CHILD_EXIT && heard[i].event.child == heard[index].event.before;
+    }
+    JZX_EXPECT_EQ(before, 1);
+}
+
+/* Everything as in play, with a listener that has room for one message. */
+static void play_told(jzx_strategy strategy, uint64_t n, uint64_t failures) {
+    struct timing timing = nursery_open();
+    jzx_actor_id root = JZX_NOBODY;
+    uint32_t adds = 0;
+    ended_count = 0;
+    JZX_EXPECT_EQ(
+        jzx_loop_set_observer(timing.loop, &JZX_OBSERVER(.on_actor_stop = see_stop), NULL), JZX_OK);
+    listener = listener_spawn(&timing, 1);
+    fixture_fail_allocations(n, failures);
+    bool stands = worked(spawn_tree(&timing, strategy, &root)) && goes_on(&timing) &&
+                  disturb(&timing, root, JZX_NOBODY, &adds);
+    fixture_fail_allocations(UINT64_MAX, 0);
+    if (stands) {
+        expect_recovery(&timing, root);
+        stop_supervisor(&timing, root);
+        for (uint32_t i = 0; i < ended_count; i++) /* all but the listener have ended by now */
+            JZX_EXPECT_EQ(times_told(ended[i]), ended[i] != root);
+        for (uint32_t i = 0; i < heard_count; i++)
+            if (heard[i].tag == JZX_TAG_CHILD_RESTART)
+                expect_order(i);
+    }
+    listener = JZX_NOBODY;
+    timing_close(&timing);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+JZX_TEST(listeners_are_told_when_the_nth_allocation_fails, "C+sys", "C+fail", "X15") {
+    for (int strategy = JZX_ONE_FOR_ONE; strategy <= JZX_DYNAMIC; strategy++) {
+        uint64_t before = fixture_allocations();
+        play_told((jzx_strategy)strategy, UINT64_MAX, 0);
+        uint64_t total = fixture_allocations() - before;
+        JZX_EXPECT(ended_count > 10);
+        for (uint64_t n = 0; n < total; n++) {
+            play_told((jzx_strategy)strategy, n, 1);
+            play_told((jzx_strategy)strategy, n, 4);
+            play_told((jzx_strategy)strategy, n, UINT64_MAX);
+        }
+    }
+}
+
+/* ---- without one ---- */
 
 static void fail_each(jzx_strategy strategy, uint64_t failures) {
     uint64_t before = fixture_allocations();

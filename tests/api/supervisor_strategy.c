@@ -108,7 +108,7 @@ static void check_ids(const struct timing *timing, jzx_actor_id root, jzx_child_
             continue;
         jzx_child_info info = info_of(timing, root, index++);
         JZX_EXPECT_EQ(strcmp(info.name, names[i]), 0);
-        JZX_EXPECT_EQ(info.state, gone ? JZX_CHILD_STOPPED : JZX_CHILD_RUNNING);
+        JZX_EXPECT_EQ(info.state, gone ? JZX_CHILD_EXITED : JZX_CHILD_RUNNING);
         JZX_EXPECT_EQ(info.id, now);
     }
     JZX_EXPECT_EQ(family_of(timing, root).children, index);

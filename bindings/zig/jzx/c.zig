@@ -33,7 +33,17 @@ pub const Strategy = enum(c_uint) { one_for_one, one_for_all, rest_for_one, dyna
 pub const ChildMode = enum(c_uint) { permanent, transient, temporary };
 pub const BackoffKind = enum(c_uint) { default, constant, exponential };
 pub const AutoShutdown = enum(c_uint) { never, any, all };
-pub const ChildState = enum(c_uint) { stopped, starting, running, stopping, waiting, _ };
+pub const ChildState = enum(c_uint) {
+    unknown,
+    starting,
+    running,
+    stopping,
+    waiting,
+    stopped,
+    exited,
+    failed,
+    _,
+};
 pub const LogLevel = enum(c_uint) { default, off, err, warn, info, debug };
 pub const Balance = enum(c_uint) { default, adaptive, eager, none };
 pub const OnWait = enum(c_uint) { default, refuse, fail, abort };
@@ -199,6 +209,10 @@ pub const ChildSpec = extern struct {
     method: ?[*:0]const u8 = null,
     input: ?*const anyopaque = null,
     input_len: usize = 0,
+    stable_ms: u32 = 0,
+    max_attempts: u32 = 0,
+    jitter_percent: u32 = 0,
+    service: bool = false,
 };
 
 pub const SupervisorOpts = extern struct {
@@ -212,13 +226,14 @@ pub const SupervisorOpts = extern struct {
     children: ?[*]const ChildSpec = null,
     child_count: usize = 0,
     child_size: usize = @sizeOf(ChildSpec),
+    listener: u64 = 0,
 };
 
 pub const ChildInfo = extern struct {
     size: usize = @sizeOf(ChildInfo),
     name: [name_max + 1]u8 = undefined,
     id: u64 = 0,
-    state: ChildState = .stopped,
+    state: ChildState = .unknown,
     restarts: u32 = 0,
     attempt: u32 = 0,
     delay_ns: u64 = 0,
@@ -233,6 +248,19 @@ pub const SupervisorInfo = extern struct {
     supervisors: usize = 0,
     restarts: u64 = 0,
     closing: bool = false,
+};
+
+pub const ChildEvent = extern struct {
+    supervisor: u64,
+    child: u64,
+    before: u64,
+    reason: ExitReason,
+    state: ChildState,
+    attempt: u32,
+    asked: bool,
+    delay_ns: u64,
+    name: [name_max + 1]u8,
+    text: [exit_text_max + 1]u8,
 };
 
 pub const ChildAdded = extern struct {
@@ -318,6 +346,8 @@ pub const Part = extern struct {
 
 pub const tag_reserved: u32 = 0xFFFF0000;
 pub const tag_io: u32 = 0xFFFF0001;
+pub const tag_child_exit: u32 = 0xFFFF0002;
+pub const tag_child_restart: u32 = 0xFFFF0003;
 pub const tag_child_added: u32 = 0xFFFF0004;
 pub const tag_room: u32 = 0xFFFF0010;
 pub const tag_receive_timeout: u32 = 0xFFFF0011;
@@ -530,12 +560,19 @@ pub extern fn jzx_signal_end(ctx: *Context, signo: c_int) Err;
 pub extern fn jzx_last_os_error(ctx: *const Context) c_int;
 
 // supervisor.h
+pub extern fn jzx_service_init(spec: *ChildSpec, size: usize) Err;
 pub extern fn jzx_supervisor_check(opts: *const SupervisorOpts, field: ?*[*:0]const u8) Err;
 pub extern fn jzx_spawn_supervisor(loop: *Loop, opts: *const SupervisorOpts, id: ?*u64) Err;
 pub extern fn jzx_supervisor_child(loop: *Loop, sup: u64, name: [*:0]const u8, id: *u64) Err;
 pub extern fn jzx_supervisor_child_id(loop: *Loop, sup: u64, index: usize, id: *u64) Err;
 pub extern fn jzx_supervisor_info_get(loop: *Loop, sup: u64, info: *SupervisorInfo) Err;
 pub extern fn jzx_supervisor_child_info(loop: *Loop, sup: u64, index: usize, info: *ChildInfo) Err;
+pub extern fn jzx_supervisor_child_state(
+    loop: *Loop,
+    sup: u64,
+    name: [*:0]const u8,
+    state: *ChildState,
+) Err;
 pub extern fn jzx_supervisor_add(
     loop: *Loop,
     sup: u64,
@@ -544,6 +581,7 @@ pub extern fn jzx_supervisor_add(
     reply_to: u64,
 ) Err;
 pub extern fn jzx_supervisor_remove(loop: *Loop, sup: u64, name: [*:0]const u8) Err;
+pub extern fn jzx_supervisor_stop_child(loop: *Loop, sup: u64, name: [*:0]const u8) Err;
 pub extern fn jzx_supervisor_restart(loop: *Loop, sup: u64, name: [*:0]const u8) Err;
 
 // op.h

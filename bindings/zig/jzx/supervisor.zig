@@ -35,6 +35,11 @@ pub const ChildOptions = struct {
     significant: bool = false,
     stop_at_once: bool = false,
     stack_size_bytes: u32 = 0,
+    stable_ms: u32 = 0,
+    max_attempts: u32 = 0,
+    jitter_percent: u32 = 0,
+    /// Its failures are its own, and it is tried again with growing pauses: JZX_SERVICE.
+    service: bool = false,
 
     pub fn spec(options: ChildOptions) Child {
         return .{
@@ -53,12 +58,21 @@ pub const ChildOptions = struct {
             .significant = options.significant,
             .stop_at_once = options.stop_at_once,
             .stack_size_bytes = options.stack_size_bytes,
+            .stable_ms = options.stable_ms,
+            .max_attempts = options.max_attempts,
+            .jitter_percent = options.jitter_percent,
+            .service = options.service,
         };
     }
 };
 
 /// `children`, `child_count` and `child_size` are set by the calls that take a slice.
 pub const Options = c.SupervisorOpts;
+
+/// The payload of `jzx.tag.child_exit` and `jzx.tag.child_restart`, which go to
+/// `Options.listener`: `ctx.as(jzx.supervisor.Event)`.
+pub const Event = c.ChildEvent;
+pub const State = c.ChildState;
 
 /// For `.intensity` and the times: no limit, and none at all.
 pub const unlimited = c.unlimited;
@@ -117,6 +131,14 @@ pub const Supervisor = struct {
         return it;
     }
 
+    /// `.unknown` if there is no child of that name.
+    pub fn childState(sup: Supervisor, where: anytype, name: [*:0]const u8) Error!State {
+        var it: State = .unknown;
+        const loop = loops.rawOf(where);
+        try errors.check(c.jzx_supervisor_child_state(loop, sup.raw(), name, &it));
+        return it;
+    }
+
     /// Adds and starts a child; `reply_to`, or nobody, gets one message `jzx.tag.child_added`.
     pub fn add(sup: Supervisor, where: anytype, it: Child, reply_to: actors.Id) Error!void {
         const to = @intFromEnum(reply_to);
@@ -127,6 +149,11 @@ pub const Supervisor = struct {
 
     pub fn remove(sup: Supervisor, where: anytype, name: [*:0]const u8) Error!void {
         return errors.check(c.jzx_supervisor_remove(loops.rawOf(where), sup.raw(), name));
+    }
+
+    /// Stops a child until `restart`.
+    pub fn stopChild(sup: Supervisor, where: anytype, name: [*:0]const u8) Error!void {
+        return errors.check(c.jzx_supervisor_stop_child(loops.rawOf(where), sup.raw(), name));
     }
 
     pub fn restart(sup: Supervisor, where: anytype, name: [*:0]const u8) Error!void {

@@ -56,6 +56,7 @@ const structs = .{
     .{ c.SupervisorOpts, "jzx_supervisor_opts" },
     .{ c.ChildInfo, "jzx_child_info" },
     .{ c.SupervisorInfo, "jzx_supervisor_info" },
+    .{ c.ChildEvent, "jzx_child_event" },
     .{ c.ChildAdded, "jzx_child_added" },
     .{ c.StreamOpts, "jzx_stream_opts" },
     .{ c.ListenOpts, "jzx_listen_opts" },

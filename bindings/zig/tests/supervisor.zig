@@ -133,3 +133,61 @@ test "children are added, restarted and removed" {
     try top.stop(loop);
     try loop.run();
 }
+
+const Listener = struct {
+    seen: *Seen,
+
+    const Seen = struct {
+        exits: u32 = 0,
+        restarts: u32 = 0,
+        last: ?jzx.supervisor.Event = null,
+    };
+
+    pub fn receive(_: *Listener, _: *jzx.Context, _: u8) void {}
+    pub fn other(self: *Listener, ctx: *jzx.Context) !void {
+        switch (ctx.tag()) {
+            jzx.tag.child_exit => self.seen.exits += 1,
+            jzx.tag.child_restart => self.seen.restarts += 1,
+            else => return error.BadMessage,
+        }
+        self.seen.last = (try ctx.as(jzx.supervisor.Event)).*;
+    }
+};
+
+test "a listener is told of the ends and restarts of services" {
+    const loop = try newLoop();
+    defer loop.deinit();
+    var log: Log = .{};
+    var seen: Listener.Seen = .{};
+    const listener = try jzx.Actor(Listener, u8).spawn(loop, .{ .seen = &seen }, .{});
+    const worker = Me.prototype(.{ .log = &log });
+    const top = try jzx.Supervisor.spawn(loop, .{ .listener = @intFromEnum(listener.id) }, &.{
+        Me.child(&worker, .{ .name = "db", .service = true }),
+    });
+    try loop.step(jzx.never);
+    try testing.expectEqual(.running, try top.childState(loop, "db"));
+    try testing.expectEqual(.unknown, try top.childState(loop, "nobody"));
+    const first = try top.child(loop, Worker.Msg, "db");
+    try first.send(loop, .err);
+    try loop.step(jzx.never);
+    try testing.expectEqual(1, seen.exits);
+    try testing.expectEqual(.waiting, seen.last.?.state);
+    try testing.expectEqualStrings("db", text(&seen.last.?.name));
+    try testing.expectEqualStrings("OutOfTune", text(&seen.last.?.text));
+    const delay_ms = seen.last.?.delay_ns / 1_000_000; // a second, with a tenth of jitter
+    try testing.expect(delay_ms >= 900 and delay_ms <= 1100);
+
+    try top.restart(loop, "db");
+    try loop.step(jzx.never);
+    try testing.expectEqual(1, seen.restarts);
+    try testing.expectEqual(.running, seen.last.?.state);
+    try testing.expectEqual(@intFromEnum(first.id), seen.last.?.before);
+    try top.stopChild(loop, "db");
+    try loop.step(jzx.never);
+    try testing.expectEqual(2, seen.exits);
+    try testing.expect(seen.last.?.asked);
+    try testing.expectEqual(.stopped, try top.childState(loop, "db"));
+    try listener.stop(loop, .after_queue);
+    try top.stop(loop);
+    try loop.run();
+}
