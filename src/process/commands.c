@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "process/builtin.h"
 #include "process/out.h"
+#include "process/proxy.h"
 
 #include <string.h>
 
@@ -192,6 +193,15 @@ void jzx__command_set_child(struct jzx_loop *loop, jzx_op ref, jzx_actor_id chil
     jzx__atomic_store_release(&own->child, child);
 }
 
+bool jzx__command_replace(struct jzx__own *own, jzx_op ref, bool *is_cancelled) {
+    struct jzx__op *op = jzx__op_claim(own->turn->ctx.loop, ref, &command_ops);
+    if (op == NULL)
+        return false;
+    *is_cancelled = jzx__op_is_cancelled(op);
+    jzx__op_undo(own, op);
+    return true;
+}
+
 jzx_err jzx__command_finish(struct jzx_loop *loop, struct jzx__worker *me, jzx_op ref,
                             const void *data, size_t len, jzx_err err) {
     struct jzx__op *op = jzx__op_claim(loop, ref, &command_ops);
@@ -271,7 +281,7 @@ void jzx__commands_dispatch(jzx_context *ctx, struct jzx__process *process) {
     out->count = kept;
 }
 
-void jzx__commands_cancel(jzx_context *ctx) {
+void jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return;
@@ -284,6 +294,7 @@ void jzx__commands_cancel(jzx_context *ctx) {
             if (jzx__op_is_command(op))
                 (void)jzx_op_cancel(ctx->loop, jzx__op_id(op));
         }
+        jzx__proxies_drop(&own, process);
     }
     jzx__own_end(&own);
 }

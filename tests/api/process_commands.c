@@ -151,7 +151,7 @@ static jzx_err yield_once(jzx_context *ctx, struct journal *journal, jzx_step_ou
 }
 
 JZX_TEST(unknown_command_handler, "D+hdl", "D+tests") {
-    static const uint16_t unknown[] = {0, 12, 30, 40, 255, 256, 999, 65535};
+    static const uint16_t unknown[] = {0, 12, 29, 39, 49, 255, 256, 999, 65535};
     for (uint32_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         struct timing timing = timing_open();
         struct journal journal = {.plan = yield_once, .numbers = {unknown[i]}};
