@@ -120,7 +120,8 @@ JZX_API jzx_err jzx_out_done(jzx_step_out *out, const void *result, size_t len);
 /* Go on with other code: close of this code is called, then init of the other one with a copy of
  * that input. Id, mailbox, links, monitors, names and groups stay. Commands that are outstanding
  * are cancelled and their events dropped (of sockets and files: see jzx/process_io.h); those of
- * this step are dispatched, for the new code. If the new init fails the process ends, with JZX_EXIT_FAIL. Errors as jzx_out_done. */
+ * this step are dispatched, for the new code. If the new init fails the process ends, with
+ * JZX_EXIT_FAIL. Errors as jzx_out_done. */
 JZX_API jzx_err jzx_out_upgrade(jzx_step_out *out, const jzx_process_ops *ops, const char *method,
                                 const void *input, size_t len);
 

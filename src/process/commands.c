@@ -5,7 +5,6 @@
 #include "actor/control.h"
 #include "actor/own.h"
 #include "base/alloc.h"
-#include "process/builtin.h"
 #include "process/out.h"
 #include "process/proxy.h"
 
@@ -103,10 +102,9 @@ bool jzx_command_get(jzx_loop *loop, uint16_t command, jzx_command_handler *hand
     return found != NULL;
 }
 
-bool jzx__commands_open(struct jzx_loop *loop, const jzx_config *config) {
+bool jzx__commands_open(struct jzx_loop *loop) {
     const jzx_allocator *allocator = &loop->sched.allocator;
     struct jzx__commands *commands = jzx__alloc(allocator, sizeof *commands);
-    (void)config;
     if (commands == NULL)
         return false;
     memset(commands, 0, sizeof *commands);
@@ -116,9 +114,12 @@ bool jzx__commands_open(struct jzx_loop *loop, const jzx_config *config) {
         return false;
     }
     jzx__lock_init(&commands->lock);
-    jzx__builtin_fill(commands->pages[0]->handlers);
     loop->parts[JZX__PART_PROCESS] = commands;
     return true;
+}
+
+jzx_command_handler *jzx__commands_first(const struct jzx_loop *loop) {
+    return commands_of(loop)->pages[0]->handlers;
 }
 
 void jzx__commands_close(struct jzx_loop *loop) {

@@ -24,7 +24,10 @@ struct jzx__commands {
                                                          * is always there */
 };
 
-bool jzx__commands_open(struct jzx_loop *loop, const jzx_config *config);
+/* Without handlers yet; those below JZX_COMMAND_CUSTOM are put into jzx__commands_first before the
+ * loop is used. False without memory. */
+bool jzx__commands_open(struct jzx_loop *loop);
+jzx_command_handler *jzx__commands_first(const struct jzx_loop *loop);
 void jzx__commands_close(struct jzx_loop *loop);
 
 /* NULL: there is none. Any thread. */

@@ -8,7 +8,6 @@
 #include "actor/turn.h"
 #include "base/alloc.h"
 #include "process/commands.h"
-#include "process/exec.h"
 #include "process/out.h"
 #include "process/proxy.h"
 
@@ -272,6 +271,8 @@ static enum jzx__look gather(struct jzx__worker *me, struct jzx__actor *actor,
         }
         enum mail mail = MAIL_MESSAGE;
         if (jzx__lane_is_special(node->lane)) {
+            if (node->lane == JZX__LANE_WATCH && process->batch_count != 0)
+                break; /* it may end the process: what came before is handled before */
             const struct jzx__lane_ops *lane = jzx__lane_of(node);
             const struct jzx__spot head = {actor, NULL, node};
             mail = mail_of(process, node);
@@ -427,34 +428,16 @@ static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *turn) {
 
 const struct jzx__kind_ops jzx__kind_process = {.turn = turn, .make = make, .unmake = unmake};
 
-/* ---- the part ---- */
+/* ---- its part ---- */
 
-/* The actor ends, perhaps out of its step: the open event is the turn's. */
-static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
+/* Perhaps out of its step: the open event is the turn's. */
+void jzx__process_cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__process *process = jzx__process_of(actor);
     note_handled(me, actor);
     release_batch(me, process);
 }
 
-static void tell(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending) {
-    jzx__exec_tell(me, jzx__cold_part(cold, JZX__PART_PROCESS), ending);
-}
-
-static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
     (void)me;
     destroy(loop, record);
 }
-
-static size_t size_bytes(const void *record) {
-    const struct jzx__process *process = record;
-    return sizeof *process + process->out.more_cap * sizeof(struct jzx__yield) +
-           process->proxies.cap * sizeof(struct jzx__proxy) +
-           (process->out.result == NULL ? 0 : process->out.result->len);
-}
-
-const struct jzx__part_ops jzx__part_process = {.open = jzx__commands_open,
-                                                .close = jzx__commands_close,
-                                                .cancel = cancel,
-                                                .tell = tell,
-                                                .release = release,
-                                                .size_bytes = size_bytes};

@@ -123,6 +123,10 @@ static inline struct jzx__process *jzx__process_of(const struct jzx__actor *acto
     return jzx__actor_part(actor, JZX__PART_PROCESS);
 }
 
+/* As struct jzx__part_ops says: the actor ends, and its record is freed. */
+void jzx__process_cancel(struct jzx__worker *me, struct jzx__actor *actor);
+void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *record);
+
 /* The timer of JZX_COMMAND_SLEEP: its payload is the operation. */
 #define JZX__TAG_SLEPT 0xFFFF0040u
 
