@@ -15,7 +15,8 @@
  * error, and the data that the table in docs/processes.md names. An argument of the wrong size, a
  * NULL and the like complete with JZX_ERR_INVALID_ARG, a handle that is closed or never was with
  * JZX_ERR_CLOSED. Calls that never wait (jzx_stream_give, jzx_stream_active, jzx_listener_address
- * and so on) have no command: a step makes them itself.
+ * and so on) have no command: a step makes them itself. A handler of the program may hand its
+ * command on to one of these (jzx_command_get); from then on its own cancel is not called.
  *
  * **Pointers.** The argument is copied when it is yielded, but not what it points to: that is used
  * after the step has returned and before any other code of the process runs (in an upgrade, after

@@ -322,6 +322,10 @@ static bool take_back(struct jzx__op *op, struct jzx__worker *me) {
     if (stream == NULL)
         return true;
     bool is_back = put_back(stream, me, jzx__op_data(op), jzx__op_result(op)->len);
+    if (is_back && jzx__stream_is_read(stream)) { /* somebody has begun to wait for more */
+        stream->socket.ready |= JZX__READY_READ;
+        stream->socket.ops->ready(&stream->socket, me, &done);
+    }
     jzx__socket_release(&stream->socket, me, &done);
     return is_back;
 }

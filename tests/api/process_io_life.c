@@ -332,6 +332,46 @@ JZX_TEST(reads_that_are_complete_and_not_seen_are_taken_back_by_an_upgrade, "D+r
     expect_seen(&script, 0, 1, JZX_OK, "abcdef");
 }
 
+/* Another actor has begun to read meanwhile: it gets what goes back. */
+static char overheard[8];
+
+static void overhear(jzx_context *ctx) {
+    const jzx_stream *stream = ctx->state;
+    size_t len = 0;
+    JZX_EXPECT_EQ(jzx_stream_read(ctx, *stream, overheard, sizeof overheard - 1, JZX_NEVER, &len),
+                  JZX_OK);
+    overheard[len] = '\0';
+}
+
+static jzx_err done_at_down(jzx_context *ctx, const jzx_process_event *events, size_t count,
+                            jzx_step_out *out) {
+    (void)ctx;
+    return count == 0 || events[0].tag != JZX_TAG_DOWN ? JZX_OK : jzx_out_done(out, NULL, 0);
+}
+
+static const jzx_process_ops done_at_down_ops = {
+    .size = sizeof done_at_down_ops, .step = done_at_down, .close = script_close};
+
+static jzx_err upgrade_beside_a_reader(jzx_context *ctx, struct script *script, jzx_step_out *out) {
+    if (script->steps == 1) {
+        (void)upgrade_behind(ctx, script, out);
+        jzx_actor_id id = fixture_spawn(
+            ctx->loop, &JZX_SPAWN_OPTS(.fiber = overhear, .state = &script->pairs[0][0]));
+        JZX_EXPECT_EQ(jzx_monitor(ctx, id, NULL), JZX_OK);
+        jzx_out_continue(out); /* it runs before the next step */
+        return JZX_OK;
+    }
+    JZX_EXPECT_EQ(script->count, 0);
+    return jzx_out_upgrade(out, &done_at_down_ops, NULL, NULL, 0);
+}
+
+JZX_TEST(bytes_that_are_taken_back_go_to_an_actor_that_waits_for_some, "D+reg", "D+top") {
+    struct script script = {.plan = upgrade_beside_a_reader};
+    overheard[0] = '\0';
+    run_upgrade(&script);
+    assert_string_equal(overheard, "abcd");
+}
+
 /* A connection was accepted and nobody has seen it: the other end hears that it is closed. */
 static jzx_err see_the_end(jzx_context *ctx, struct script *script, jzx_step_out *out) {
     (void)ctx;
