@@ -31,6 +31,7 @@
 #include "jzx/path.h"
 #include "jzx/pool.h"
 #include "jzx/process.h"
+#include "jzx/process_io.h"
 #include "jzx/processor.h"
 #include "jzx/resolve.h"
 #include "jzx/schedule.h"

@@ -119,8 +119,9 @@ JZX_API jzx_err jzx_out_done(jzx_step_out *out, const void *result, size_t len);
 
 /* Go on with other code: close of this code is called, then init of the other one with a copy of
  * that input. Id, mailbox, links, monitors, names and groups stay. Commands that are outstanding
- * are cancelled and their events dropped; those of this step are dispatched, for the new code. If
- * the new init fails the process ends, with JZX_EXIT_FAIL. Errors as jzx_out_done. */
+ * are cancelled and their events dropped (of sockets and files: see jzx/process_io.h); those of
+ * this step are dispatched, for the new code. If the new init fails the process ends, with
+ * JZX_EXIT_FAIL. Errors as jzx_out_done. */
 JZX_API jzx_err jzx_out_upgrade(jzx_step_out *out, const jzx_process_ops *ops, const char *method,
                                 const void *input, size_t len);
 
@@ -140,8 +141,8 @@ JZX_API jzx_err jzx_event_open(jzx_context *ctx, const jzx_process_event *event)
 /* ---- commands ----
  *
  * Each loop has a registry of handlers, by a number. Those below JZX_COMMAND_CUSTOM belong to the
- * library: 1 to 29 are there from the start, 30 to 39 are meant for sockets and 40 to 49 for
- * files. */
+ * library: 1 to 9 are about actors, 10 to 29 about time, 30 to 39 about sockets and 40 to 49 about
+ * files (jzx/process_io.h). */
 
 enum {
     JZX_COMMAND_SEND = 1,      /* jzx_out_send */
@@ -155,7 +156,7 @@ enum {
     JZX_COMMAND_EXEC = 9,   /* jzx_command_spawn -> the result of the process that it spawns */
     JZX_COMMAND_SLEEP = 10, /* uint64_t: until that time of the loop */
     JZX_COMMAND_NOW = 11,   /* -> uint64_t: the time of the loop */
-    JZX_COMMAND_SOCKET_FIRST = 30,
+    JZX_COMMAND_SOCKET_FIRST = 30, /* jzx/process_io.h, as the next */
     JZX_COMMAND_FILE_FIRST = 40,
     JZX_COMMAND_CUSTOM = 256 /* from here on: the program's */
 };

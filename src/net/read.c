@@ -185,6 +185,7 @@ enum jzx__step jzx__stream_try_read(struct jzx__stream *stream, struct jzx__work
 struct read_op {
     struct jzx__socket_op base;
     struct jzx__want want;
+    jzx_stream handle;
 };
 
 _Static_assert(sizeof(struct read_op) <= JZX__OP_OWN_SIZE, "has its place in the slot");
@@ -298,7 +299,38 @@ static void cancel(struct jzx__op *op, struct jzx__worker *me) {
     jzx__socket_release(own->socket, me, &done);
 }
 
-static const struct jzx__op_ops read_ops = {.cancel = cancel};
+/* Puts bytes in front of those that are there. False without memory. */
+static bool put_back(struct jzx__stream *stream, struct jzx__worker *me, const void *data,
+                     size_t len) {
+    uint32_t there = jzx__stream_buffered(stream);
+    if (len > UINT32_MAX - there || !reserve(stream, me, there + len))
+        return false;
+    memmove(buffer_at(stream, stream->buffer_begin + (uint32_t)len),
+            buffer_at(stream, stream->buffer_begin), there);
+    memcpy(buffer_at(stream, stream->buffer_begin), data, len);
+    stream->buffer_end += (uint32_t)len;
+    return true;
+}
+
+/* What it has read stays with the stream; with one that is closed nothing is lost. */
+static bool take_back(struct jzx__op *op, struct jzx__worker *me) {
+    const struct read_op *own = jzx__op_own(op);
+    struct jzx__done done = {.first = NULL};
+    jzx_err err;
+    int os_error;
+    struct jzx__stream *stream = jzx__stream_acquire(op->loop, own->handle, &err, &os_error);
+    if (stream == NULL)
+        return true;
+    bool is_back = put_back(stream, me, jzx__op_data(op), jzx__op_result(op)->len);
+    if (is_back && jzx__stream_is_read(stream)) { /* somebody has begun to wait for more */
+        stream->socket.ready |= JZX__READY_READ;
+        stream->socket.ops->ready(&stream->socket, me, &done);
+    }
+    jzx__socket_release(&stream->socket, me, &done);
+    return is_back;
+}
+
+static const struct jzx__op_ops read_ops = {.cancel = cancel, .revoke = take_back};
 
 /* Under the lock. What cannot begin is the error of the call, what can completes. */
 static jzx_err begin(struct jzx__stream *stream, struct jzx__worker *me, struct read_op *own,
@@ -333,6 +365,7 @@ static jzx_err start_read(struct jzx__start *start, jzx_stream handle,
         struct jzx__done done = {.first = NULL};
         int os_error;
         own->want = *want;
+        own->handle = handle;
         struct jzx__stream *stream = jzx__stream_acquire(loop, handle, &err, &os_error);
         if (stream != NULL) {
             err = begin(stream, start->me, own, &done);

@@ -333,6 +333,13 @@ bool jzx__op_grow(struct jzx__op *op, struct jzx__worker *me, size_t capacity) {
     return true;
 }
 
+/* O2: it is LISTED. The message is in the mailbox, or on its way there: the turn has it. */
+bool jzx__op_revoke(struct jzx__own *own, struct jzx__op *op) {
+    if (op->ops->revoke == NULL || !jzx__op_is_done(op) || jzx__op_result(op)->err != JZX_OK)
+        return true;
+    return op->ops->revoke(op, own->me);
+}
+
 /* ---- cancel ---- */
 
 static void call_cancel(struct jzx__op *op, struct jzx__worker *me) {

@@ -3,6 +3,8 @@
 
 #include "actor/own.h"
 #include "process/commands.h"
+#include "process/commands_file.h"
+#include "process/commands_socket.h"
 #include "process/exec.h"
 #include "timer/make.h"
 #include "watch/watch.h"
@@ -177,4 +179,6 @@ void jzx__builtin_fill(jzx_command_handler *handlers) {
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         handlers[all[i].id] = all[i].handler;
+    jzx__commands_fill_socket(handlers);
+    jzx__commands_fill_file(handlers);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands that every loop has. A part that brings more (sockets, files) has a function like
- * this one, and jzx__commands_open calls it. */
+/* The commands that every loop has: of actors and time here, of sockets in commands_socket.c, of
+ * files in commands_file.c. */
 #ifndef JZX_PROCESS_BUILTIN_H
 #define JZX_PROCESS_BUILTIN_H
 

@@ -5,8 +5,8 @@
 #include "actor/control.h"
 #include "actor/own.h"
 #include "base/alloc.h"
-#include "process/builtin.h"
 #include "process/out.h"
+#include "process/proxy.h"
 
 #include <string.h>
 
@@ -102,10 +102,9 @@ bool jzx_command_get(jzx_loop *loop, uint16_t command, jzx_command_handler *hand
     return found != NULL;
 }
 
-bool jzx__commands_open(struct jzx_loop *loop, const jzx_config *config) {
+bool jzx__commands_open(struct jzx_loop *loop) {
     const jzx_allocator *allocator = &loop->sched.allocator;
     struct jzx__commands *commands = jzx__alloc(allocator, sizeof *commands);
-    (void)config;
     if (commands == NULL)
         return false;
     memset(commands, 0, sizeof *commands);
@@ -115,9 +114,12 @@ bool jzx__commands_open(struct jzx_loop *loop, const jzx_config *config) {
         return false;
     }
     jzx__lock_init(&commands->lock);
-    jzx__builtin_fill(commands->pages[0]->handlers);
     loop->parts[JZX__PART_PROCESS] = commands;
     return true;
+}
+
+jzx_command_handler *jzx__commands_first(const struct jzx_loop *loop) {
+    return commands_of(loop)->pages[0]->handlers;
 }
 
 void jzx__commands_close(struct jzx_loop *loop) {
@@ -190,6 +192,15 @@ void jzx__command_set_child(struct jzx_loop *loop, jzx_op ref, jzx_actor_id chil
     struct under_way *own = jzx__op_own(op);
     /* release: pairs with the acquire in cancel */
     jzx__atomic_store_release(&own->child, child);
+}
+
+bool jzx__command_replace(struct jzx__own *own, jzx_op ref, bool *is_cancelled) {
+    struct jzx__op *op = jzx__op_claim(own->turn->ctx.loop, ref, &command_ops);
+    if (op == NULL)
+        return false;
+    *is_cancelled = jzx__op_is_cancelled(op);
+    jzx__op_undo(own, op);
+    return true;
 }
 
 jzx_err jzx__command_finish(struct jzx_loop *loop, struct jzx__worker *me, jzx_op ref,
@@ -271,7 +282,7 @@ void jzx__commands_dispatch(jzx_context *ctx, struct jzx__process *process) {
     out->count = kept;
 }
 
-void jzx__commands_cancel(jzx_context *ctx) {
+void jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return;
@@ -284,6 +295,7 @@ void jzx__commands_cancel(jzx_context *ctx) {
             if (jzx__op_is_command(op))
                 (void)jzx_op_cancel(ctx->loop, jzx__op_id(op));
         }
+        jzx__proxies_drop(&own, process);
     }
     jzx__own_end(&own);
 }

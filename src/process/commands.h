@@ -24,7 +24,10 @@ struct jzx__commands {
                                                          * is always there */
 };
 
-bool jzx__commands_open(struct jzx_loop *loop, const jzx_config *config);
+/* Without handlers yet; those below JZX_COMMAND_CUSTOM are put into jzx__commands_first before the
+ * loop is used. False without memory. */
+bool jzx__commands_open(struct jzx_loop *loop);
+jzx_command_handler *jzx__commands_first(const struct jzx_loop *loop);
 void jzx__commands_close(struct jzx_loop *loop);
 
 /* NULL: there is none. Any thread. */
@@ -35,7 +38,7 @@ const jzx_command_handler *jzx__command_find(struct jzx_loop *loop, uint16_t com
 void jzx__commands_dispatch(jzx_context *ctx, struct jzx__process *process);
 
 /* Cancels all commands of the process, in its turn: it goes on with another epoch. */
-void jzx__commands_cancel(jzx_context *ctx);
+void jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process);
 
 /* True if the operation is a command. */
 bool jzx__op_is_command(const struct jzx__op *op);
@@ -43,6 +46,10 @@ bool jzx__op_is_command(const struct jzx__op *op);
 /* Of an EXEC that is under way and that nobody can complete yet: who will, and is killed if that is
  * in vain. */
 void jzx__command_set_child(struct jzx_loop *loop, jzx_op ref, jzx_actor_id child);
+
+/* In the turn that has begun the command: another operation stands for it from now on, and its own
+ * is gone; *is_cancelled says whether somebody has asked for its cancel. False: it is complete. */
+bool jzx__command_replace(struct jzx__own *own, jzx_op ref, bool *is_cancelled);
 
 /* As jzx_command_complete, inside. JZX_ERR_NO_SUCH_OP, JZX_ERR_NO_MEMORY. */
 jzx_err jzx__command_finish(struct jzx_loop *loop, struct jzx__worker *me, jzx_op ref,

@@ -8,8 +8,8 @@
 #include "actor/turn.h"
 #include "base/alloc.h"
 #include "process/commands.h"
-#include "process/exec.h"
 #include "process/out.h"
+#include "process/proxy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +29,7 @@ static void free_input(struct jzx__process *process) {
 static void destroy(struct jzx_loop *loop, struct jzx__process *process) {
     free_input(process);
     jzx__out_deinit(&process->out);
+    jzx__proxies_deinit(process);
     jzx__free(&loop->sched.allocator, process, sizeof *process);
 }
 
@@ -97,7 +98,7 @@ static jzx_err upgrade(jzx_context *ctx, struct jzx__process *process) {
     process->method = out->method;
     out->input = NULL;
     out->method = NULL;
-    jzx__commands_cancel(ctx);
+    jzx__commands_cancel(ctx, process);
     process->epoch++;
     process->outstanding = 0;
     if (old->close != NULL)
@@ -151,6 +152,9 @@ jzx_err jzx_event_open(jzx_context *ctx, const jzx_process_event *event) {
 
 /* ---- events ---- */
 
+/* What a message in the mailbox is to the process. */
+enum mail { MAIL_MESSAGE, MAIL_COMPLETION, MAIL_PROXY };
+
 static jzx_process_event *add_event(struct jzx__process *process, struct jzx__message *message) {
     uint32_t index = process->batch_count++;
     process->batch[index] = message;
@@ -159,7 +163,7 @@ static jzx_process_event *add_event(struct jzx__process *process, struct jzx__me
 
 /* A completion. False if it is of an earlier epoch. */
 static bool add_completion(struct jzx__process *process, struct jzx__message *message) {
-    const jzx_result *result = (void *)message->payload;
+    const jzx_result *result = (const void *)message->payload;
     struct jzx__reply reply;
     char *data = jzx_result_data(result);
     memcpy(&reply, data, sizeof reply);
@@ -173,6 +177,22 @@ static bool add_completion(struct jzx__process *process, struct jzx__message *me
                             .tag = reply.tag,
                             .data = len == 0 ? NULL : data + sizeof reply,
                             .len = len};
+    return true;
+}
+
+/* The same of a proxy. False if nobody is to hear of it. */
+static bool add_proxy(struct jzx__process *process, struct jzx__message *message) {
+    const jzx_result *result = (const void *)message->payload;
+    uint64_t tag;
+    if (!jzx__proxy_end(process, jzx__proxy_find(process, message), result, &tag))
+        return false;
+    process->outstanding--;
+    *add_event(process, message) =
+        (jzx_process_event){.kind = JZX_PROCESS_YIELD_COMPLETE,
+                            .error = (jzx_err)result->err,
+                            .tag = tag,
+                            .data = result->len == 0 ? NULL : jzx_result_data(result),
+                            .len = result->len};
     return true;
 }
 
@@ -205,12 +225,14 @@ static void add_failures(struct jzx__process *process) {
 
 /* The head of the private list is out of it, and handled from now on: an event, or nothing. */
 static void take(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__process *process,
-                 struct jzx__message *message, bool is_command) {
+                 struct jzx__message *message, enum mail mail) {
     struct jzx__cold *cold = jzx__actor_cold(actor);
     me->pass_handled++;
     cold->hears = cold->hears || (cold->listens && message->node.lane == JZX__LANE_USER);
-    if (is_command) {
-        if (!add_completion(process, message))
+    if (mail != MAIL_MESSAGE) {
+        bool is_event =
+            mail == MAIL_PROXY ? add_proxy(process, message) : add_completion(process, message);
+        if (!is_event)
             jzx__message_destroy(process->loop, me, message);
     } else if (message->tag == JZX__TAG_SLEPT) {
         jzx_op ref;
@@ -222,12 +244,16 @@ static void take(struct jzx__worker *me, struct jzx__actor *actor, struct jzx__p
     }
 }
 
-/* True if the node is the completion of a command; before its lane has looked at it. */
-static bool is_completion(const struct jzx_loop *loop, struct jzx__node *node) {
+/* Before its lane has looked at it. */
+static enum mail mail_of(const struct jzx__process *process, struct jzx__node *node) {
     if (node->lane != JZX__LANE_OP)
-        return false;
-    const jzx_result *result = (void *)jzx__message_of(node)->payload;
-    return jzx__op_is_command(jzx__op_slot_at(jzx__op_slots_of(loop), (uint32_t)result->op));
+        return MAIL_MESSAGE;
+    const struct jzx__message *message = jzx__message_of(node);
+    const jzx_result *result = (const void *)message->payload;
+    const struct jzx__op_slots *slots = jzx__op_slots_of(process->loop);
+    if (jzx__op_is_command(jzx__op_slot_at(slots, (uint32_t)result->op)))
+        return MAIL_COMPLETION;
+    return jzx__proxy_find(process, message) != NULL ? MAIL_PROXY : MAIL_MESSAGE;
 }
 
 /* Makes events of what waits, as far as the batch and the turn's budget go. HANDLE, AGAIN or ENDED.
@@ -243,11 +269,13 @@ static enum jzx__look gather(struct jzx__worker *me, struct jzx__actor *actor,
             jzx__mailbox_take_in(me, actor);
             continue;
         }
-        bool is_command = false;
+        enum mail mail = MAIL_MESSAGE;
         if (jzx__lane_is_special(node->lane)) {
+            if (node->lane == JZX__LANE_WATCH && process->batch_count != 0)
+                break; /* it may end the process: what came before is handled before */
             const struct jzx__lane_ops *lane = jzx__lane_of(node);
             const struct jzx__spot head = {actor, NULL, node};
-            is_command = is_completion(process->loop, node);
+            mail = mail_of(process, node);
             enum jzx__look look = lane->begin == NULL ? JZX__LOOK_HANDLE : lane->begin(me, &head);
             me->budget.left -= me->budget.left > 1 && look != JZX__LOOK_HANDLE;
             if (look == JZX__LOOK_GONE)
@@ -259,7 +287,7 @@ static enum jzx__look gather(struct jzx__worker *me, struct jzx__actor *actor,
             jzx__mailbox_leave_head(actor);
         jzx__task_pop(task, node);
         me->budget.left--;
-        take(me, actor, process, jzx__message_of(node), is_command);
+        take(me, actor, process, jzx__message_of(node), mail);
     }
     return JZX__LOOK_HANDLE;
 }
@@ -400,33 +428,16 @@ static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *turn) {
 
 const struct jzx__kind_ops jzx__kind_process = {.turn = turn, .make = make, .unmake = unmake};
 
-/* ---- the part ---- */
+/* ---- its part ---- */
 
-/* The actor ends, perhaps out of its step: the open event is the turn's. */
-static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
+/* Perhaps out of its step: the open event is the turn's. */
+void jzx__process_cancel(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__process *process = jzx__process_of(actor);
     note_handled(me, actor);
     release_batch(me, process);
 }
 
-static void tell(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending) {
-    jzx__exec_tell(me, jzx__cold_part(cold, JZX__PART_PROCESS), ending);
-}
-
-static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
     (void)me;
     destroy(loop, record);
 }
-
-static size_t size_bytes(const void *record) {
-    const struct jzx__process *process = record;
-    return sizeof *process + process->out.more_cap * sizeof(struct jzx__yield) +
-           (process->out.result == NULL ? 0 : process->out.result->len);
-}
-
-const struct jzx__part_ops jzx__part_process = {.open = jzx__commands_open,
-                                                .close = jzx__commands_close,
-                                                .cancel = cancel,
-                                                .tell = tell,
-                                                .release = release,
-                                                .size_bytes = size_bytes};

@@ -9,7 +9,7 @@
  *
  * A command is an operation (op/op.h) that anybody may complete by its id (op/O11), so that it
  * completes once, needs no memory for that, and cannot reach another process. Its message begins
- * with struct jzx__reply.
+ * with struct jzx__reply. An operation of sockets or files may take its place (proxy.h).
  *
  *   P1  the record belongs to the code of the process while that runs, and else to the owner of the
  *       actor. A thread that has lost its worker leaves a step that is over (has_stepped) to it.
@@ -83,6 +83,13 @@ struct jzx__result_to {
     jzx_promise *promise;
 };
 
+/* Its commands that an operation stands for: proxy.h. */
+struct jzx__proxies {
+    struct jzx__proxy *all; /* NULL: none yet */
+    uint32_t cap;
+    uint32_t free; /* index plus one of the first free entry, or 0 */
+};
+
 struct jzx__process {
     const jzx_process_ops *ops;
     struct jzx_loop *loop;
@@ -97,6 +104,7 @@ struct jzx__process {
     bool is_done;     /* it has said so */
     jzx_err err;      /* of the last init or step */
     struct jzx__result_to to;
+    struct jzx__proxies proxies;
     struct jzx__message *batch[JZX_PROCESS_EVENTS_MAX];
     jzx_process_event events[JZX_PROCESS_EVENTS_MAX];
     struct jzx_step_out out;
@@ -114,6 +122,10 @@ struct jzx__reply {
 static inline struct jzx__process *jzx__process_of(const struct jzx__actor *actor) {
     return jzx__actor_part(actor, JZX__PART_PROCESS);
 }
+
+/* As struct jzx__part_ops says: the actor ends, and its record is freed. */
+void jzx__process_cancel(struct jzx__worker *me, struct jzx__actor *actor);
+void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *record);
 
 /* The timer of JZX_COMMAND_SLEEP: its payload is the operation. */
 #define JZX__TAG_SLEPT 0xFFFF0040u

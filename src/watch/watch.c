@@ -291,19 +291,25 @@ static void fire_last(struct jzx__worker *me, void *watch, const struct jzx__end
     fire(jzx__loop_of(me), me, watch, ending);
 }
 
-/* All that watch the actor are told (Z6). */
+/* All that watch the actor are told (Z6): monitors, then links. */
 static void fire_all(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__ending *ending) {
     struct jzx__list *watchers = &jzx__watches_of(cold)->watchers;
+    struct jzx__list links;
     struct jzx__link *link;
+    jzx__list_init(&links);
     while ((link = jzx__list_pop_front(watchers)) != NULL) {
         struct jzx__watch *watch = watch_at_target(link);
         if (watch->kind == JZX__WATCH_CHILD) {
             ending->last = fire_last;
             ending->last_arg = watch;
+        } else if (watch->kind == JZX__WATCH_LINK) {
+            jzx__list_push_back(&links, link);
         } else {
             fire(jzx__loop_of(me), me, watch, ending);
         }
     }
+    while ((link = jzx__list_pop_front(&links)) != NULL)
+        fire(jzx__loop_of(me), me, watch_at_target(link), ending);
 }
 
 /* ---- nodes in a mailbox ---- */

@@ -151,7 +151,7 @@ static jzx_err yield_once(jzx_context *ctx, struct journal *journal, jzx_step_ou
 }
 
 JZX_TEST(unknown_command_handler, "D+hdl", "D+tests") {
-    static const uint16_t unknown[] = {0, 12, 30, 40, 255, 256, 999, 65535};
+    static const uint16_t unknown[] = {0, 12, 29, 39, 49, 255, 256, 999, 65535};
     for (uint32_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         struct timing timing = timing_open();
         struct journal journal = {.plan = yield_once, .numbers = {unknown[i]}};
@@ -389,11 +389,15 @@ JZX_TEST(a_failed_upgrade_crashes_the_process, "D+top", "D19") {
 JZX_TEST(the_registry_takes_each_number_once_and_freezes, "D+reg") {
     struct timing timing = timing_open();
     const jzx_command_handler handler = {.handle = refuse, .data = &timing};
-    static const uint16_t own[] = {30, 45, 255, 256, 257, 5000, 65535};
+    static const uint16_t own[] = {39, 49, 255, 256, 257, 5000, 65535};
     jzx_command_handler got = {.handle = NULL};
     for (uint16_t id = JZX_COMMAND_SEND; id <= JZX_COMMAND_NOW; id++) {
         JZX_EXPECT(jzx_command_get(timing.loop, id, NULL));
         JZX_EXPECT_EQ(jzx_command_register(timing.loop, id, &handler), JZX_ERR_EXISTS);
+    }
+    for (uint16_t i = 0; i <= 8; i++) {
+        JZX_EXPECT(jzx_command_get(timing.loop, (uint16_t)(JZX_COMMAND_SOCKET_FIRST + i), NULL));
+        JZX_EXPECT(jzx_command_get(timing.loop, (uint16_t)(JZX_COMMAND_FILE_FIRST + i), NULL));
     }
     for (uint32_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         JZX_EXPECT(!jzx_command_get(timing.loop, own[i], &got));

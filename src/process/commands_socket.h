@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of sockets (jzx/process_io.h), made of the public operations. */
+#ifndef JZX_PROCESS_COMMANDS_SOCKET_H
+#define JZX_PROCESS_COMMANDS_SOCKET_H
+
+#include "jzx/process_io.h"
+
+/* handlers has 256 places. */
+void jzx__commands_fill_socket(jzx_command_handler *handlers);
+
+#endif
