@@ -101,7 +101,7 @@ static inline struct jzx__message *jzx__message_of_data(void *data) {
     return JZX_CONTAINER_OF(data, struct jzx__message, payload);
 }
 
-/* How the blocks of a loop are made: sets inline_end, checks and stamps. */
+/* How the blocks of a loop are made: sets inline_end, checks, stamps and short_class. */
 void jzx__message_settle(struct jzx_loop *loop, const jzx_config *config);
 
 /* ---- buffers of callers (M5) ---- */
