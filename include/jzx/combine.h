@@ -21,8 +21,8 @@
  *   have any. JZX_ERR_INVALID_ARG else, as for a NULL.
  * - An object (jzx_promise_resolve_moved) moves on to the result, of which it can be taken; the
  *   input then has NULL. It cannot be part of a list: that is an error, JZX_ERR_INVALID_ARG.
- * - Results may outlive the loop, also detached ones: an input that is settled then is rejected with
- *   JZX_ERR_LOOP_CLOSED, and the result is made of that as of any other error.
+ * - Results may outlive the loop, also detached ones: an input that is settled then is rejected
+ *   with JZX_ERR_LOOP_CLOSED, and the result is made of that as of any other error.
  *
  * On an error *result is untouched. Any thread. */
 #ifndef JZX_COMBINE_H

@@ -394,8 +394,8 @@ static void drop_moved(const struct outcome *outcome) {
         outcome->drop((void *)(uintptr_t)outcome->value);
 }
 
-/* Settles it inside a visit, or, when the loop is gone, with that fact: the thens that are left then
- * are those of combinators, which touch no loop, and would keep their blocks for ever. */
+/* Settles it inside a visit, or, when the loop is gone, with that fact: the thens that are left by
+ * then are those of combinators, which touch no loop, and would keep their blocks for ever. */
 static jzx_err settle_in_visit(struct jzx_future *future, const struct jzx__future_visit *visit,
                                const struct outcome *outcome) {
     const struct outcome closed = {.err = JZX_ERR_LOOP_CLOSED};
