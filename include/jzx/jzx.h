@@ -38,6 +38,7 @@
 #include "jzx/schedule_admin.h"
 #include "jzx/scope.h"
 #include "jzx/stream.h"
+#include "jzx/subprocess.h"
 #include "jzx/supervisor.h"
 #include "jzx/sync.h"
 #include "jzx/tcp.h"

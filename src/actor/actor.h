@@ -91,6 +91,7 @@ enum jzx__part {
     JZX__PART_SCHEDULE,
     JZX__PART_FILE,
     JZX__PART_NET,
+    JZX__PART_SUBPROCESS,
     JZX__PART_COUNT
 };
 

@@ -107,6 +107,7 @@ extern const struct jzx__part_ops jzx__part_typed;
 extern const struct jzx__part_ops jzx__part_manual;
 extern const struct jzx__part_ops jzx__part_process;
 extern const struct jzx__part_ops jzx__part_file;
+extern const struct jzx__part_ops jzx__part_subprocess;
 
 /* Opens all parts of loop->part_ops, or none: false without memory. */
 bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config);

@@ -51,6 +51,7 @@ const struct jzx__part_ops *const jzx__part_table[JZX__PART_COUNT] = {
     [JZX__PART_MANUAL] = &jzx__part_manual,
     [JZX__PART_FILE] = &jzx__part_file,
     [JZX__PART_NET] = &jzx__part_net,
+    [JZX__PART_SUBPROCESS] = &jzx__part_subprocess,
 };
 
 /* Kinds that are not here cannot be spawned yet. */

@@ -393,7 +393,10 @@ static void close_fd(struct jzx__socket *socket) {
     if (socket->home != NULL)
         jzx__reactor_detach(socket->home, &socket->registration);
     socket->registration.entry.fd = -1;
-    (void)jzx__socket_os(socket)->close(fd);
+    if (socket->ops->put_away != NULL)
+        socket->ops->put_away(socket, fd);
+    else
+        (void)jzx__socket_os(socket)->close(fd);
 }
 
 static void end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err err,

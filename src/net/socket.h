@@ -41,7 +41,8 @@ enum jzx__socket_kind {
     JZX__SOCKET_NONE, /* a record that is free */
     JZX__SOCKET_STREAM,
     JZX__SOCKET_LISTENER,
-    JZX__SOCKET_DATAGRAM
+    JZX__SOCKET_DATAGRAM,
+    JZX__SOCKET_SUBPROCESS /* no socket, but its descriptor is watched and owned as one */
 };
 
 #define JZX__SOCKET_ASKING 0x01u /* N4 */
@@ -93,6 +94,8 @@ struct jzx__socket_ops {
      * were woken. The descriptor is closed already. */
     void (*end)(struct jzx__socket *socket, struct jzx__worker *me, jzx_err err,
                 struct jzx__done *done);
+    /* The descriptor is not the socket's any more. NULL: it is closed. */
+    void (*put_away)(struct jzx__socket *socket, int fd);
     /* The last call: frees what it has. */
     void (*release)(struct jzx__socket *socket, struct jzx__worker *me);
     /* It was listed, or jzx__socket_attend was called: on the home worker. */

@@ -77,6 +77,7 @@ const struct jzx__part_ops jzx__part_typed = {0};
 const struct jzx__part_ops jzx__part_manual = {0};
 const struct jzx__part_ops jzx__part_process = {0};
 const struct jzx__part_ops jzx__part_net = {0};
+const struct jzx__part_ops jzx__part_subprocess = {0};
 const struct jzx__lane_ops jzx__lane_socket_ask = {0};
 const struct jzx__lane_ops jzx__lane_stream = {0};
 const struct jzx__lane_ops jzx__lane_datagram = {0};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* src/subprocess: each system call fails at each of its uses: the call says so, and no process, no
+ * descriptor and no memory is left. */
+#include "subprocess/subprocess.h"
+
+#include "descriptors.h"
+#include "fixture.h"
+
+#include <jzx/fiber.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum call {
+    CALL_SPAWN,
+    CALL_PIDFD_OPEN,
+    CALL_SIGNAL,
+    CALL_SIGNAL_GROUP,
+    CALL_WAIT,
+    CALL_DUPLICATE,
+    CALL_SET_BLOCKING,
+    CALL_EPOLL_CREATE,
+    CALL_EPOLL_ADD,
+    CALL_EVENTFD,
+    CALL_SOCKETPAIR,
+    CALL_COUNT
+};
+
+static struct {
+    atomic_uint uses[CALL_COUNT]; /* by the threads of the pool and the reaper, too */
+    enum call call;               /* this one fails */
+    uint32_t at;                  /* at this use, from 1 on; 0: never */
+    int error;
+} faults;
+
+static int use(enum call call) {
+    uint32_t number = atomic_fetch_add(&faults.uses[call], 1) + 1;
+    return call == faults.call && number == faults.at ? -faults.error : 0;
+}
+
+static void fail_at(enum call call, uint32_t at, int error) {
+    for (int i = 0; i < CALL_COUNT; i++)
+        atomic_store(&faults.uses[i], 0);
+    faults.call = call;
+    faults.at = at;
+    faults.error = error;
+}
+
+#define SYSTEM jzx__subprocess_os_system
+
+#define FAULTY(name, table, call, parameters, ...)                                                 \
+    static int faulty_##name parameters {                                                          \
+        int err = use(call);                                                                       \
+        return err < 0 ? err : table.name(__VA_ARGS__);                                            \
+    }
+
+FAULTY(spawn, SYSTEM, CALL_SPAWN, (const struct jzx__spawn_plan *plan, pid_t *pid), plan, pid)
+FAULTY(pidfd_open, SYSTEM, CALL_PIDFD_OPEN, (pid_t pid), pid)
+FAULTY(signal, SYSTEM, CALL_SIGNAL, (int pidfd, int signal), pidfd, signal)
+FAULTY(signal_group, SYSTEM, CALL_SIGNAL_GROUP, (pid_t pid, int signal), pid, signal)
+FAULTY(duplicate, SYSTEM, CALL_DUPLICATE, (int fd), fd)
+FAULTY(set_blocking, SYSTEM, CALL_SET_BLOCKING, (int fd), fd)
+FAULTY(socketpair, jzx__os_system, CALL_SOCKETPAIR, (int family, int type, int pair[2]), family,
+       type, pair)
+
+static int faulty_epoll_create(void) {
+    int err = use(CALL_EPOLL_CREATE);
+    return err < 0 ? err : jzx__os_system.epoll_create();
+}
+
+static int faulty_eventfd(void) {
+    int err = use(CALL_EVENTFD);
+    return err < 0 ? err : jzx__os_system.eventfd();
+}
+
+/* As when another has reaped it: the status is lost, and the process gone. */
+static int faulty_wait(int pidfd, siginfo_t *info, struct rusage *usage) {
+    int got = SYSTEM.wait(pidfd, info, usage);
+    if (got <= 0)
+        return got;
+    int err = use(CALL_WAIT);
+    return err < 0 ? err : got;
+}
+
+static int faulty_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event) {
+    int err = op == EPOLL_CTL_ADD ? use(CALL_EPOLL_ADD) : 0;
+    return err < 0 ? err : jzx__os_system.epoll_ctl(epoll, op, fd, event);
+}
+
+/* ---- a scene ---- */
+
+struct scene {
+    uint32_t steps;
+    uint32_t failed;
+    jzx_err first; /* error */
+};
+
+static void note(struct scene *scene, jzx_err err) {
+    scene->steps++;
+    if (err != JZX_OK && scene->failed++ == 0)
+        scene->first = err;
+}
+
+/* Three programs: one that ends, one that is stopped, and one that its owner leaves behind. */
+static void play(jzx_context *ctx) {
+    static const char *const yes[] = {"true", NULL};
+    static const char *const cat[] = {"cat", NULL};
+    static const char *const deaf[] = {"/bin/sh", "-c", "trap '' TERM; cat; exec sleep 60", NULL};
+    struct scene *scene = ctx->state;
+    jzx_subprocess child = JZX_NO_SUBPROCESS;
+    jzx_subprocess_status status;
+    const jzx_stdio stream = {.kind = JZX_STDIO_STREAM};
+    note(scene, jzx_subprocess_spawn(ctx,
+                                     &JZX_SUBPROCESS_OPTS(.argv = yes, .output = {JZX_STDIO_FD, 1},
+                                                          .error = {JZX_STDIO_FD, 2}),
+                                     JZX_NEVER, &child));
+    note(scene, jzx_subprocess_wait(ctx, child, JZX_NEVER, &status));
+    child = JZX_NO_SUBPROCESS;
+    note(scene, jzx_subprocess_spawn(ctx, &JZX_SUBPROCESS_OPTS(.argv = cat, .input = stream),
+                                     JZX_NEVER, &child));
+    note(scene, jzx_subprocess_signal(ctx->loop, child, SIGCONT));
+    note(scene, jzx_subprocess_stop(ctx, child, SIGTERM, jzx_in(ctx, JZX_MS(10)), &status));
+    note(scene, jzx_subprocess_spawn(ctx,
+                                     &JZX_SUBPROCESS_OPTS(.argv = deaf, .input = stream,
+                                                          .output = {.kind = JZX_STDIO_NULL},
+                                                          .new_group = true, .grace_ns = JZX_MS(1)),
+                                     JZX_NEVER, &child));
+}
+
+static void expect_no_children(void) {
+    siginfo_t info;
+    errno = 0;
+    JZX_EXPECT_EQ(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+    JZX_EXPECT_EQ(errno, ECHILD);
+}
+
+static void run(struct scene *scene) {
+    struct jzx__subprocess_os os = SYSTEM;
+    struct jzx__os io = jzx__os_system;
+    int before = descriptors_open();
+    *scene = (struct scene){.steps = 0};
+    os.spawn = faulty_spawn;
+    os.pidfd_open = faulty_pidfd_open;
+    os.signal = faulty_signal;
+    os.signal_group = faulty_signal_group;
+    os.wait = faulty_wait;
+    os.duplicate = faulty_duplicate;
+    os.set_blocking = faulty_set_blocking;
+    io.epoll_create = faulty_epoll_create;
+    io.epoll_ctl = faulty_epoll_ctl;
+    io.eventfd = faulty_eventfd;
+    io.socketpair = faulty_socketpair;
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    jzx__subprocesses_of(loop)->os = &os;
+    jzx__io_of(loop)->os = &io;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = play, .state = scene));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(scene->steps, 6);
+    fixture_destroy(loop);
+    expect_no_children();
+    JZX_EXPECT_EQ(descriptors_open(), before);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+/* A signal that is not sent in the course of a stop is followed by SIGKILL, and that by another;
+ * one that leads a group is signalled by itself then. */
+static bool may_fail_nobody(enum call call) {
+    return call == CALL_SIGNAL || call == CALL_SIGNAL_GROUP || call == CALL_WAIT ||
+           call == CALL_EPOLL_ADD;
+}
+
+JZX_TEST(each_system_call_of_a_subprocess_fails_at_each_use_and_nothing_is_left, "C+fail") {
+    struct scene scene;
+    uint32_t uses[CALL_COUNT];
+    fail_at(CALL_SPAWN, 0, 0);
+    run(&scene);
+    assert_int_equal(scene.failed, 0);
+    for (int i = 0; i < CALL_COUNT; i++)
+        uses[i] = atomic_load(&faults.uses[i]);
+    for (int call = 0; call < CALL_COUNT; call++) {
+        JZX_EXPECT(uses[call] != 0);
+        for (uint32_t at = 1; at <= uses[call]; at++) {
+            fail_at((enum call)call, at, EIO);
+            run(&scene);
+            JZX_EXPECT(scene.failed != 0 || may_fail_nobody((enum call)call));
+        }
+    }
+}
+
+JZX_TEST(a_system_without_room_for_processes_or_memory_says_so, "C+fail") {
+    static const struct {
+        enum call call;
+        int error;
+        jzx_err err;
+    } cases[] = {{CALL_SPAWN, EAGAIN, JZX_ERR_FULL},
+                 {CALL_SPAWN, ENOMEM, JZX_ERR_NO_MEMORY},
+                 {CALL_PIDFD_OPEN, EMFILE, JZX_ERR_NO_DESCRIPTORS},
+                 {CALL_PIDFD_OPEN, ENOSYS, JZX_ERR_UNSUPPORTED},
+                 {CALL_PIDFD_OPEN, ENOMEM, JZX_ERR_NO_MEMORY},
+                 {CALL_SOCKETPAIR, EMFILE, JZX_ERR_NO_DESCRIPTORS},
+                 {CALL_DUPLICATE, EMFILE, JZX_ERR_NO_DESCRIPTORS},
+                 {CALL_EVENTFD, ENFILE, JZX_ERR_NO_DESCRIPTORS}};
+    struct scene scene;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fail_at(cases[i].call, 1, cases[i].error);
+        run(&scene);
+        JZX_EXPECT_EQ(scene.first, cases[i].err);
+    }
+}
