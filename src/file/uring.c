@@ -115,15 +115,6 @@ static bool is_open(struct jzx__uring *uring, struct jzx__worker *me) {
     return uring->state == JZX__URING_OPEN;
 }
 
-/* U3, and what a loop uses at all: not one with calls of its own (a test), nor in a child of fork.
- */
-static bool may_use(const struct jzx_loop *loop, const struct jzx__worker *me) {
-    const struct jzx__files *files = jzx__files_of(loop);
-    return me != NULL && files->rings != NULL && files->os == &jzx__file_os_system &&
-           /* relaxed: written before the pool, which the caller has read with acquire */
-           jzx__atomic_load_relaxed(&files->is_pool_only) == 0 && loop->forks == jzx__fork_count();
-}
-
 /* ---- the start of a request ---- */
 
 /* Not taken: nothing is left of it here. */
@@ -145,7 +136,7 @@ static bool hand_over(struct jzx__uring *uring, struct jzx__op *op,
 bool jzx__uring_start(struct jzx__op *op, struct jzx__file_request *request,
                       struct jzx__worker *me) {
     struct jzx__uring_entry entry;
-    if (op->has_target || !may_use(op->loop, me))
+    if (me == NULL || op->has_target || !jzx__urings_serve(op->loop)) /* U3 */
         return false;
     struct jzx__uring *uring = &jzx__files_of(op->loop)->rings[me->index];
     if (uring->is_halted || !is_open(uring, me) ||
@@ -172,6 +163,13 @@ void jzx__uring_cancel(struct jzx__uring *uring, const struct jzx__op *op) {
 }
 
 /* ---- of a loop ---- */
+
+bool jzx__urings_serve(const struct jzx_loop *loop) {
+    const struct jzx__files *files = jzx__files_of(loop);
+    return files->rings != NULL && files->os == &jzx__file_os_system &&
+           /* relaxed: written before the pool, which the caller has read with acquire */
+           jzx__atomic_load_relaxed(&files->is_pool_only) == 0 && loop->forks == jzx__fork_count();
+}
 
 bool jzx__urings_open(struct jzx_loop *loop, struct jzx__files *files) {
     uint32_t count = loop->sched.worker_count;
@@ -204,8 +202,7 @@ void jzx__urings_close(struct jzx_loop *loop, struct jzx__files *files) {
 
 bool jzx__urings_look(const struct jzx_loop *loop, struct jzx__urings_books *books) {
     const struct jzx__files *files = jzx__files_of(loop);
-    /* relaxed: a gauge here */
-    if (files->rings == NULL || jzx__atomic_load_relaxed(&files->is_pool_only) != 0)
+    if (!jzx__urings_serve(loop))
         return false;
     *books = (struct jzx__urings_books){0};
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {

@@ -66,6 +66,10 @@ struct jzx__file_own {
 
 _Static_assert(sizeof(struct jzx__file_own) <= JZX__OP_OWN_SIZE, "has its place in the slot");
 
+/* True if rings may serve the loop: not one whose setting says so, nor one with calls of its own (a
+ * test), nor in a child of fork. Any thread that has got the pool. */
+bool jzx__urings_serve(const struct jzx_loop *loop);
+
 /* Of a loop: rings for all workers, none of them open. False without memory. */
 bool jzx__urings_open(struct jzx_loop *loop, struct jzx__files *files);
 
