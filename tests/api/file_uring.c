@@ -4,6 +4,7 @@
 #include "filing.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -315,6 +316,37 @@ JZX_TEST(a_loop_can_be_destroyed_while_an_open_blocks) {
     JZX_EXPECT_EQ(jzx_test_runs(), 1);
     close_loop(loop);
     JZX_EXPECT_EQ(jzx_test_runs(), 1);
+}
+
+static jzx_behavior_result open_and_tell(jzx_context *ctx, const jzx_message *msg) {
+    jzx_op *op = ctx->state;
+    if (msg->tag == GO) {
+        JZX_EXPECT_EQ(jzx_file_open_to(ctx, in_folder("pipe"), JZX_FILE_READ, 0, DONE, op), JZX_OK);
+        return JZX_BEHAVIOR_OK;
+    }
+    const jzx_result *result = msg->data;
+    JZX_EXPECT_EQ(result->err, JZX_ERR_CANCELLED);
+    jzx_test_ran();
+    return JZX_BEHAVIOR_OK;
+}
+
+/* The completion of the cancel itself does not keep the host busy either. */
+JZX_TEST(a_cancelled_open_wakes_the_host_and_leaves_it_alone) {
+    jzx_op op = 0;
+    jzx_loop *loop = ring_loop(1);
+    struct pollfd host = {.fd = jzx_loop_fd(loop), .events = POLLIN};
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = open_and_tell, .state = &op));
+    fixture_send(loop, id, GO);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_op_cancel(loop, op), JZX_OK);
+    while (jzx_test_runs() == 0) {
+        JZX_EXPECT_EQ(poll(&host, 1, -1), 1);
+        JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    }
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(poll(&host, 1, 0), 0);
+    close_loop(loop);
 }
 
 /* ---- more than a ring takes ---- */
