@@ -3,7 +3,6 @@
 #include "file/uring.h"
 
 #include "base/alloc.h"
-#include "file/execute.h"
 #include "file/uring_entry.h"
 #include "io/workforce.h"
 #include "sched/fork.h"

@@ -41,8 +41,6 @@
 #define JZX__URING_COUNT_MAX 128u
 #define JZX__URING_ENTRIES 64u
 
-#define JZX__URING_INLINE_MAX 131072u
-
 enum jzx__uring_state { JZX__URING_CLOSED, JZX__URING_OPEN, JZX__URING_FAILED };
 
 /* Of a worker (U1). */

@@ -2,7 +2,6 @@
 #include "file/uring_entry.h"
 
 #include "file/execute.h"
-#include "file/uring.h"
 
 #include <errno.h>
 #include <fcntl.h>
