@@ -13,8 +13,8 @@
  *             that started it has ended (ring/G2: worker threads end with each run); with an error
  *             that may be io_uring's rather than the file's. What has failed is without effect, so
  *             nothing is done twice.
- *   uring/U3  a thread that drives no worker uses the pool, as does a turn that has lost its worker:
- *             its requests would end with it. Futures use the pool as well: they are waited for
+ *   uring/U3  a thread that drives no worker uses the pool, as does a turn that has lost its
+ *             worker: its requests would end with it. Futures use the pool as well: they are waited for
  *             when no loop runs, and then nobody reaps.
  *   uring/U4  a request that is refused (a full ring, no memory, JZX__URING_COUNT_MAX) is the
  *             pool's. No request waits for room.
