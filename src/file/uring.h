@@ -14,8 +14,8 @@
  *             that may be io_uring's rather than the file's. What has failed is without effect, so
  *             nothing is done twice.
  *   uring/U3  a thread that drives no worker uses the pool, as does a turn that has lost its
- *             worker: its requests would end with it. Futures use the pool as well: they are waited for
- *             when no loop runs, and then nobody reaps.
+ *             worker: its requests would end with it. Futures use the pool as well: they are waited
+ *             for when no loop runs, and then nobody reaps.
  *   uring/U4  a request that is refused (a full ring, no memory, JZX__URING_COUNT_MAX) is the
  *             pool's. No request waits for room.
  *   uring/U5  reads and writes are of regular files only: a pipe would answer a write with SIGPIPE
