@@ -68,9 +68,13 @@ int jzx__file_write_all(const struct jzx__file_os *os, int fd, struct iovec *par
 static void do_write(struct jzx__file_request *request) {
     struct iovec parts[JZX_FILE_PARTS_MAX];
     off_t offset = request->offset == JZX_FILE_HERE ? -1 : (off_t)request->offset;
-    memcpy(parts, request->parts, request->part_count * sizeof(*parts));
-    int err = jzx__file_write_all(request->os, request->file->fd, parts, request->part_count,
-                                  offset, &request->count);
+    struct iovec *first = parts;
+    uint32_t count = request->part_count;
+    memcpy(parts, request->parts, count * sizeof(*parts));
+    skip(&first, &count, (size_t)request->count); /* another back end may have begun */
+    offset = offset < 0 ? offset : offset + (off_t)request->count;
+    int err =
+        jzx__file_write_all(request->os, request->file->fd, first, count, offset, &request->count);
     if (err < 0)
         jzx__file_fail(request, err);
 }
@@ -162,7 +166,6 @@ void jzx__file_execute(struct jzx__file_request *request) {
     };
     request->err = JZX_OK;
     request->os_error = 0;
-    request->count = 0;
     request->fd = -1;
     functions[request->what](request);
 }

@@ -5,10 +5,10 @@
 
 #include "file/request.h"
 
-/* Sets the outcome. */
+/* Sets the outcome. Of a write whose count is not 0 so many bytes are in the file already. */
 void jzx__file_execute(struct jzx__file_request *request);
 
-/* ---- for the requests on names ---- */
+/* ---- for all that carry requests out ---- */
 
 /* The request has failed by that negative errno. */
 void jzx__file_fail(struct jzx__file_request *request, int error);

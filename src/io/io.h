@@ -21,6 +21,7 @@ struct jzx__io {
     uint32_t fd_cap;              /* places there */
     uint32_t watch_count;
     uint32_t watches_max;
+    jzx_io_backend backend; /* AUTO unless something else was asked for */
     /* The layer above's, set once: an actor with a jzx__actor_io ends, and so do its sockets. */
     void (*close_sockets)(struct jzx__worker *me, struct jzx__actor *actor);
 };
@@ -32,6 +33,13 @@ static inline struct jzx__io *jzx__io_of(const struct jzx_loop *loop) {
 /* The worker's, or NULL: it has none yet. */
 static inline struct jzx__reactor *jzx__reactor_of(struct jzx__worker *worker) {
     return jzx__actor_worker_of(worker)->parts[JZX__PART_IO];
+}
+
+/* True if something is or was registered there: a host may have been woken by it, also if it is
+ * quiet (jzx__reactor_set_quiet) or gone. */
+static inline bool jzx__io_may_be_ready(struct jzx__worker *worker) {
+    const struct jzx__reactor *reactor = jzx__reactor_of(worker);
+    return reactor != NULL && reactor->slot_count != 0;
 }
 
 /* The worker's, made if need be; NULL without memory. Its thread. */

@@ -175,6 +175,7 @@ const enums = .{
     .{ c.StreamEventKind, "JZX_STREAM_" },
     .{ c_io.FileKind, "JZX_FILE_" },
     .{ c_io.UdpEventKind, "JZX_UDP_" },
+    .{ c.IoBackend, "JZX_IO_" },
 };
 
 test "every constant has the value that C gives it" {
