@@ -6,8 +6,8 @@
  * what waited becomes dead letters, or is kept for its successor; who waited for room is told; its
  * parts leave (its groups); its parts become quiet, which may take a while (part/A3); its cleanup
  * runs; the observer hears of it; its monitors are told, then its links; its memory is free; its
- * supervisor is told; its slot is free. From the second step on no message can reach it, so its cleanup is the
- * last that anybody hears of its state. */
+ * supervisor is told; its slot is free. From the second step on no message can reach it, so its
+ * cleanup is the last that anybody hears of its state. */
 #include "actor/exit.h"
 
 #include "actor/announce.h"
