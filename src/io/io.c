@@ -76,6 +76,11 @@ bool jzx__io_poll(struct jzx__worker *me) {
     return jzx__reactor_poll(jzx__reactor_of(me));
 }
 
+void jzx__io_settle(struct jzx__worker *me) {
+    if (jzx__reactor_of(me) != NULL)
+        jzx__reactor_settle(jzx__reactor_of(me));
+}
+
 int jzx_last_os_error(const jzx_context *ctx) {
     const struct jzx__turn *turn = jzx__own_turn(ctx) == NULL ? NULL : (const void *)ctx;
     return turn == NULL ? 0 : turn->os_error;

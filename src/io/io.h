@@ -50,9 +50,10 @@ static inline jzx_err jzx__io_failed(struct jzx__own *own, int error) {
 bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config);
 void jzx__io_close(struct jzx_loop *loop);
 
-/* ---- for the scheduler: wait and poll of its jzx__task_ops ---- */
+/* ---- for the scheduler: wait, poll and settle of its jzx__task_ops ---- */
 
 void jzx__io_wait(struct jzx__worker *me, uint64_t timeout_ns);
 bool jzx__io_poll(struct jzx__worker *me);
+void jzx__io_settle(struct jzx__worker *me);
 
 #endif
