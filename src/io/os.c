@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -166,6 +167,54 @@ static ssize_t sendfile_fd(int fd, int file, off_t *offset, size_t size) {
     return sent;
 }
 
+/* ---- io_uring: by number, as the C library has no functions for it ---- */
+
+static int setup_io_uring(unsigned entries, struct io_uring_params *params) {
+#if defined(SYS_io_uring_setup)
+    return checked((int)syscall(SYS_io_uring_setup, entries, params));
+#else
+    (void)entries;
+    (void)params;
+    return -ENOSYS;
+#endif
+}
+
+static int enter_io_uring(int ring, unsigned count, unsigned count_min, unsigned flags,
+                          const void *arg, size_t arg_size) {
+#if defined(SYS_io_uring_enter)
+    return checked((int)syscall(SYS_io_uring_enter, ring, count, count_min, flags, arg, arg_size));
+#else
+    (void)ring, (void)count, (void)count_min, (void)flags, (void)arg, (void)arg_size;
+    return -ENOSYS;
+#endif
+}
+
+static int register_io_uring(int ring, unsigned opcode, void *arg, unsigned count) {
+#if defined(SYS_io_uring_register)
+    return checked((int)syscall(SYS_io_uring_register, ring, opcode, arg, count));
+#else
+    (void)ring, (void)opcode, (void)arg, (void)count;
+    return -ENOSYS;
+#endif
+}
+
+static int map_memory(int fd, size_t size, off_t offset, void **place) {
+    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
+    if (map == MAP_FAILED)
+        return -errno;
+    if (madvise(map, size, MADV_DONTFORK) != 0) {
+        int err = -errno;
+        (void)munmap(map, size);
+        return err;
+    }
+    *place = map;
+    return 0;
+}
+
+static int unmap_memory(void *place, size_t size) {
+    return checked(munmap(place, size));
+}
+
 const struct jzx__os jzx__os_system = {
     .epoll_create = make_epoll,
     .epoll_ctl = control_epoll,
@@ -194,4 +243,9 @@ const struct jzx__os jzx__os_system = {
     .sendmmsg = sendmmsg_fd,
     .recvmmsg = recvmmsg_fd,
     .sendfile = sendfile_fd,
+    .io_uring_setup = setup_io_uring,
+    .io_uring_enter = enter_io_uring,
+    .io_uring_register = register_io_uring,
+    .map = map_memory,
+    .unmap = unmap_memory,
 };

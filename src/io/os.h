@@ -9,10 +9,13 @@
 #define JZX_IO_OS_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+
+struct io_uring_params;
 
 struct jzx__os {
     int (*epoll_create)(void);
@@ -49,6 +52,15 @@ struct jzx__os {
     /* From that offset of the file on, which is moved. It cannot be told not to raise SIGPIPE: the
      * thread has the signal blocked meanwhile, and what it raised is taken away. */
     ssize_t (*sendfile)(int fd, int file, off_t *offset, size_t size);
+
+    /* io_uring. -ENOSYS where the library was built without it. */
+    int (*io_uring_setup)(unsigned entries, struct io_uring_params *params);
+    int (*io_uring_enter)(int ring, unsigned count, unsigned count_min, unsigned flags,
+                          const void *arg, size_t arg_size);
+    int (*io_uring_register)(int ring, unsigned opcode, void *arg, unsigned count);
+    /* Memory that is shared with the kernel, and not with children of fork(2). */
+    int (*map)(int fd, size_t size, off_t offset, void **place);
+    int (*unmap)(void *place, size_t size);
 };
 
 /* Linux. */

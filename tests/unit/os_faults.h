@@ -29,6 +29,10 @@ enum os_call {
     OS_RECV,
     OS_SEND,
     OS_SENDMSG,
+    OS_IO_URING_SETUP,
+    OS_IO_URING_ENTER,
+    OS_IO_URING_REGISTER,
+    OS_MAP,
     OS_CALL_COUNT
 };
 
@@ -140,6 +144,21 @@ FAULTY(OS_SENDMSG, ssize_t, sendmsg, (int fd, const struct msghdr *message, int 
 FAULTY(OS_SEND, ssize_t, sendfile, (int fd, int file, off_t *offset, size_t size),
        (fd, file, offset, size))
 
+FAULTY(OS_IO_URING_SETUP, int, io_uring_setup, (unsigned entries, struct io_uring_params *params),
+       (entries, params))
+FAULTY(OS_IO_URING_ENTER, int, io_uring_enter,
+       (int ring, unsigned count, unsigned count_min, unsigned flags, const void *arg,
+        size_t arg_size),
+       (ring, count, count_min, flags, arg, arg_size))
+FAULTY(OS_IO_URING_REGISTER, int, io_uring_register,
+       (int ring, unsigned opcode, void *arg, unsigned count), (ring, opcode, arg, count))
+FAULTY(OS_MAP, int, map, (int fd, size_t size, off_t offset, void **place),
+       (fd, size, offset, place))
+
+static inline int faulty_unmap(void *place, size_t size) {
+    return jzx__os_system.unmap(place, size);
+}
+
 static inline int faulty_unlink(const char *path) {
     return jzx__os_system.unlink(path);
 }
@@ -174,6 +193,11 @@ static const struct jzx__os os_faulty = {
     .sendfile = faulty_sendfile,
     .unlink = faulty_unlink,
     .chmod = faulty_chmod,
+    .io_uring_setup = faulty_io_uring_setup,
+    .io_uring_enter = faulty_io_uring_enter,
+    .io_uring_register = faulty_io_uring_register,
+    .map = faulty_map,
+    .unmap = faulty_unmap,
 };
 
 #endif
