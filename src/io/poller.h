@@ -73,5 +73,6 @@ struct jzx__poller_ops {
 };
 
 extern const struct jzx__poller_ops jzx__poller_epoll;
+extern const struct jzx__poller_ops jzx__poller_uring; /* open: -ENOSYS where there is none */
 
 #endif
