@@ -119,6 +119,17 @@ typedef enum jzx_on_stall {
                                * for instance, so no signal can lead out of it */
 } jzx_on_stall;
 
+/* How a loop does its I/O. */
+typedef enum jzx_io_backend {
+    JZX_IO_AUTO = 0,  /* files by io_uring if the system has it, else by a pool of threads, and in
+                       * any case if the program has made the pool JZX_FILE_POOL itself; sockets by
+                       * epoll. The variable JZX_IO_BACKEND of the environment, "epoll" or "uring",
+                       * chooses one of the others here */
+    JZX_IO_EPOLL = 1, /* no io_uring: files by the pool of threads, sockets by epoll */
+    JZX_IO_URING = 2  /* files by io_uring; where the system does not have it (Linux 5.11), or
+                       * forbids it, create returns NULL and the log says why */
+} jzx_io_backend;
+
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first
  * actor and after it ran its last: outside of the loop, so that jzx_current_kind is NONE. worker is
  * the one that the thread is the home of: it drives no other, and has it back when a behaviour that
@@ -187,6 +198,7 @@ typedef struct jzx_config {
                                  * long (1 s) is looked at: if it closes a cycle of such waits, that
                                  * is reported, see JZX_EVENT_DEADLOCK. JZX_NEVER: nobody looks */
     uint32_t urgent_cap;        /* messages of jzx_send_urgent that may wait for one actor (16) */
+    jzx_io_backend io_backend;  /* docs/io.md */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -68,9 +68,13 @@ int jzx__file_write_all(const struct jzx__file_os *os, int fd, struct iovec *par
 static void do_write(struct jzx__file_request *request) {
     struct iovec parts[JZX_FILE_PARTS_MAX];
     off_t offset = request->offset == JZX_FILE_HERE ? -1 : (off_t)request->offset;
-    memcpy(parts, request->parts, request->part_count * sizeof(*parts));
-    int err = jzx__file_write_all(request->os, request->file->fd, parts, request->part_count,
-                                  offset, &request->count);
+    struct iovec *first = parts;
+    uint32_t count = request->part_count;
+    memcpy(parts, request->parts, count * sizeof(*parts));
+    skip(&first, &count, (size_t)request->count); /* another back end may have begun */
+    offset = offset < 0 ? offset : offset + (off_t)request->count;
+    int err =
+        jzx__file_write_all(request->os, request->file->fd, first, count, offset, &request->count);
     if (err < 0)
         jzx__file_fail(request, err);
 }
@@ -111,11 +115,16 @@ static int64_t ns_of(struct timespec time) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static uint32_t kind_of(mode_t mode) {
+uint32_t jzx__file_kind(mode_t mode) {
     return S_ISREG(mode)   ? JZX_FILE_REGULAR
            : S_ISDIR(mode) ? JZX_FILE_FOLDER
            : S_ISLNK(mode) ? JZX_FILE_LINK
                            : JZX_FILE_OTHER;
+}
+
+void jzx__file_inform(struct jzx__file_request *request, const jzx_file_info *info) {
+    memcpy(request->data, info, sizeof *info);
+    request->count = sizeof *info;
 }
 
 static void do_stat(struct jzx__file_request *request) {
@@ -133,13 +142,12 @@ static void do_stat(struct jzx__file_request *request) {
                                 .changed_ns = ns_of(stat.st_ctim),
                                 .device = stat.st_dev,
                                 .inode = stat.st_ino,
-                                .kind = kind_of(stat.st_mode),
+                                .kind = jzx__file_kind(stat.st_mode),
                                 .mode = stat.st_mode & 07777u,
                                 .user = stat.st_uid,
                                 .group = stat.st_gid,
                                 .links = (uint32_t)stat.st_nlink};
-    memcpy(request->data, &info, sizeof info);
-    request->count = sizeof info;
+    jzx__file_inform(request, &info);
 }
 
 void jzx__file_execute(struct jzx__file_request *request) {
@@ -162,7 +170,6 @@ void jzx__file_execute(struct jzx__file_request *request) {
     };
     request->err = JZX_OK;
     request->os_error = 0;
-    request->count = 0;
     request->fd = -1;
     functions[request->what](request);
 }

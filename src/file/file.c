@@ -4,6 +4,7 @@
 
 #include "actor/mailbox.h"
 #include "base/alloc.h"
+#include "file/uring.h"
 
 #include <string.h>
 
@@ -139,11 +140,12 @@ void jzx__file_unuse(struct jzx__file *file, bool here) {
     close_fd(files, fd);
 }
 
-void jzx__file_opened(struct jzx__file *file, int fd) {
+void jzx__file_opened(struct jzx__file *file, int fd, bool is_regular) {
     struct jzx__files *files = jzx__files_of(file->loop);
     jzx__lock_acquire(&files->lock);
     if (fd >= 0) {
         file->fd = fd;
+        file->is_regular = is_regular;
         file->flags |= JZX__FILE_OPEN;
     } else if ((file->flags & JZX__FILE_STALE) == 0) {
         make_stale(file);
@@ -347,7 +349,12 @@ static bool open_files(struct jzx_loop *loop, const jzx_config *config) {
         return false;
     memset(files, 0, sizeof *files);
     files->os = &jzx__file_os_system;
+    if (!jzx__urings_open(loop, files)) {
+        jzx__free(&loop->sched.allocator, files, sizeof *files);
+        return false;
+    }
     jzx__lock_init(&files->lock);
+    jzx__lock_init(&files->making);
     loop->parts[JZX__PART_FILE] = files;
     return true;
 }
@@ -365,9 +372,12 @@ static void close_files(struct jzx_loop *loop) {
     }
     if (files->cap != 0)
         jzx__free(allocator, files->records, files->cap * sizeof(*files->records));
+    jzx__urings_close(loop, files);
     jzx__lock_deinit(&files->lock);
+    jzx__lock_deinit(&files->making);
     jzx__free(allocator, files, sizeof *files);
     loop->parts[JZX__PART_FILE] = NULL;
 }
 
-const struct jzx__part_ops jzx__part_file = {.open = open_files, .close = close_files};
+const struct jzx__part_ops jzx__part_file = {
+    .open = open_files, .halt = jzx__urings_drain, .close = close_files};

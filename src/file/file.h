@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of a loop, and who has them.
  *
- *   F1  all that a file record has is under the lock of the table, but for `fd`, which is written
- *       once, by the operation that opens it, before the file is OPEN. So a thread that has a use
- *       may read it.
+ *   F1  all that a file record has is under the lock of the table, but for `fd` and `is_regular`,
+ *       which are written once, by the operation that opens it, before the file is OPEN. So a
+ *       thread that has a use may read them.
  *   F2  `uses` counts the operations that are under way and, while it is MOVING, the node that
  *       brings it to its new owner. A file whose handle is stale is closed by whoever takes the
  *       last use away; nobody gets a use by a stale handle.
@@ -32,6 +32,8 @@
 #define JZX__FILE_LISTED 0x08u /* F4 */
 #define JZX__FILE_HERE 0x10u   /* F5 */
 
+struct jzx__uring;
+
 struct jzx__file {
     _Alignas(JZX_CACHE_LINE) struct jzx__node move; /* MOVING: on its way to its new owner */
     struct jzx__cold *spare;
@@ -42,7 +44,8 @@ struct jzx__file {
     uint32_t generation;
     uint32_t uses;
     int fd;
-    uint8_t flags; /* JZX__FILE_* */
+    bool is_regular; /* as fd; false also if nobody has looked */
+    uint8_t flags;   /* JZX__FILE_* */
     struct jzx__file *next_free;
 };
 
@@ -50,6 +53,9 @@ struct jzx__file {
 struct jzx__files {
     const struct jzx__file_os *os; /* a test may put its own here before anything is opened */
     _Atomic(struct jzx_blocking_pool *) pool; /* JZX_FILE_POOL, or NULL; set once */
+    _Atomic uint32_t is_pool_only;            /* io_uring is not used; written before pool */
+    struct jzx__lock making;                  /* of the pool: taken once or twice in a life */
+    struct jzx__uring *rings;                 /* one per worker (uring.h); NULL: none are used */
     struct jzx__lock lock;                    /* F1 */
     struct jzx__file **records;
     uint32_t count;
@@ -77,6 +83,6 @@ jzx_err jzx__file_use(struct jzx_loop *loop, jzx_file handle, bool here, struct 
 void jzx__file_unuse(struct jzx__file *file, bool here);
 
 /* It has that descriptor; negative: it could not be opened, and is gone. Ends the use. */
-void jzx__file_opened(struct jzx__file *file, int fd);
+void jzx__file_opened(struct jzx__file *file, int fd, bool is_regular);
 
 #endif

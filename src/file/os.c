@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,6 +86,11 @@ static ssize_t copy_range(int from, int to, size_t len) {
     return checked_size(copy_file_range(from, NULL, to, NULL, len, 0));
 }
 
+static bool has_size_limit(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
 const struct jzx__file_os jzx__file_os_system = {
     .open = open_path,
     .close = close_fd,
@@ -103,4 +109,5 @@ const struct jzx__file_os jzx__file_os_system = {
     .mkdir = make_folder,
     .entries = read_entries,
     .copy_range = copy_range,
+    .has_size_limit = has_size_limit,
 };

@@ -7,6 +7,7 @@
 #ifndef JZX_FILE_OS_H
 #define JZX_FILE_OS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -32,6 +33,9 @@ struct jzx__file_os {
     /* Entries as the system has them (struct dirent64); 0 at the end. */
     ssize_t (*entries)(int fd, void *buffer, size_t size);
     ssize_t (*copy_range)(int from, int to, size_t len); /* both positions move */
+    /* True if files may have a limited size only: a write beyond it raises SIGXFSZ, but on threads
+     * that have it blocked. */
+    bool (*has_size_limit)(void);
 };
 
 /* Linux. */

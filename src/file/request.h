@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A request on a file: what is to be done, and what it has come to. It is filled by a call, given
  * to jzx__file_submit with an operation, carried out by whatever back end there is, and handed back
- * when it is done. The one back end makes the system calls on a thread of the blocking pool; one on
- * io_uring would take the same record.
+ * when it is done. One back end makes the system calls on a thread of the blocking pool
+ * (execute.h), the other hands them to io_uring (uring.h); both take the same record.
  *
  *   R1  a request has a use of its file, and for what opens one the record of the file to come
  *       (file/F2), until it is done.

@@ -1,36 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* A request in three ways: for a fiber that waits, by a message, as a future. And the back end that
- * carries requests out: the pool of threads. */
+/* A request in three ways: for a fiber that waits, by a message, as a future. And the way to the
+ * back ends that carry requests out: io_uring (uring.h), and the pool of threads. */
 #include "file/start.h"
 
 #include "base/alloc.h"
 #include "fiber/fiber.h"
 #include "fiber/operate.h"
 #include "file/execute.h"
+#include "file/uring.h"
 #include "future/operate.h"
 #include "io/workforce.h"
 
 #include <string.h>
 
-/* ---- the back end ---- */
+/* ---- the back ends ---- */
+
+/* Under the lock of the making: makes it, or finds the one that the program has made, which then
+ * has all requests unless io_uring was asked for by name. */
+static jzx_err make_pool(struct jzx_loop *loop, struct jzx__files *files,
+                         struct jzx_blocking_pool **pool) {
+    const jzx_blocking_opts opts =
+        JZX_BLOCKING_OPTS(.name = JZX_FILE_POOL, .threads_max = JZX_DEFAULT_FILE_THREADS);
+    jzx_err err = jzx_blocking_pool_create(loop, &opts, pool);
+    if (err == JZX_ERR_EXISTS) {
+        *pool = jzx_blocking_pool_find(loop, JZX_FILE_POOL);
+        err = JZX_OK;
+        if (jzx__io_of(loop)->backend != JZX_IO_URING)
+            /* relaxed: published with the pool, below */
+            jzx__atomic_store_relaxed(&files->is_pool_only, 1u);
+    }
+    if (err == JZX_OK)
+        /* release: pairs with the acquire in pool_of; the pool is there */
+        jzx__atomic_store_release(&files->pool, *pool);
+    return err;
+}
 
 /* JZX_FILE_POOL, made when it is needed. */
 static jzx_err pool_of(struct jzx_loop *loop, struct jzx_blocking_pool **pool) {
     struct jzx__files *files = jzx__files_of(loop);
-    /* acquire: pairs with the release below; the pool is there */
+    jzx_err err = JZX_OK;
+    /* acquire: pairs with the release in make_pool */
     *pool = jzx__atomic_load_acquire(&files->pool);
     if (JZX_LIKELY(*pool != NULL))
         return JZX_OK;
-    const jzx_blocking_opts opts =
-        JZX_BLOCKING_OPTS(.name = JZX_FILE_POOL, .threads_max = JZX_DEFAULT_FILE_THREADS);
-    jzx_err err = jzx_blocking_pool_create(loop, &opts, pool);
-    if (err == JZX_ERR_EXISTS)
-        *pool = jzx_blocking_pool_find(loop, JZX_FILE_POOL); /* of the program's making */
-    else if (err != JZX_OK)
-        return err;
-    /* release: pairs with the acquire above. Others store the same */
-    jzx__atomic_store_release(&files->pool, *pool);
-    return JZX_OK;
+    jzx__lock_acquire(&files->making);
+    /* relaxed: written under the lock */
+    *pool = jzx__atomic_load_relaxed(&files->pool);
+    if (*pool == NULL)
+        err = make_pool(loop, files, pool);
+    jzx__lock_release(&files->making);
+    return err;
 }
 
 static jzx_err execute(void *arg) {
@@ -48,12 +67,20 @@ static bool uses_position(const struct jzx__file_request *request) {
            request->offset == JZX_FILE_HERE;
 }
 
+/* For the ring, which has nothing but regular files (uring/U5). The system knows it of a file that
+ * it has just opened. */
+static bool is_regular(const struct jzx__file_request *request) {
+    struct stat stat;
+    return request->fd >= 0 && jzx__files_of(request->file->loop)->rings != NULL &&
+           request->os->stat(request->fd, &stat) == 0 && S_ISREG(stat.st_mode);
+}
+
 /* Gives its file up (R1). */
 static void leave_file(struct jzx__file_request *request, bool ran) {
     if (request->file == NULL)
         return;
     if (opens(request))
-        jzx__file_opened(request->file, ran ? request->fd : -1);
+        jzx__file_opened(request->file, ran ? request->fd : -1, ran && is_regular(request));
     else
         jzx__file_unuse(request->file, uses_position(request));
     request->file = NULL;
@@ -108,15 +135,27 @@ static void done(struct jzx__job *job, struct jzx__worker *me, jzx_err err, bool
         free_block(loop, request);
 }
 
-static const struct jzx__op_ops ops = {.cancel = jzx__workforce_cancel};
+static void cancel(struct jzx__op *op, struct jzx__worker *me) {
+    struct jzx__file_own *own = jzx__op_own(op);
+    /* acquire: pairs with the release of who has given it to a back end */
+    struct jzx__uring *uring = jzx__atomic_load_acquire(&own->ring);
+    if (uring != NULL)
+        jzx__uring_cancel(uring, op);
+    else
+        jzx__workforce_cancel(op, me);
+}
+
+static const struct jzx__op_ops ops = {.cancel = cancel};
 
 /* Launches the operation for the request, which comes back by done. */
 static jzx_err submit(struct jzx__op *op, struct jzx__file_request *request,
                       struct jzx_blocking_pool *pool, struct jzx__worker *me) {
-    struct jzx__job *job = jzx__op_own(op);
-    *job = (struct jzx__job){.pool = pool, .fn = execute, .arg = request, .done = done};
+    struct jzx__file_own *own = jzx__op_own(op);
+    own->job = (struct jzx__job){.pool = pool, .fn = execute, .arg = request, .done = done};
+    /* relaxed: nobody can cancel it before it is launched */
+    jzx__atomic_store_relaxed(&own->ring, NULL);
     jzx__op_launch(op);
-    return jzx__workforce_submit(pool, job, me);
+    return jzx__uring_start(op, request, me) ? JZX_OK : jzx__workforce_submit(pool, &own->job, me);
 }
 
 /* ---- before ---- */

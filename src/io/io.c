@@ -4,11 +4,46 @@
 #include "io/io.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
+#include "io/ring.h"
 
 #include "jzx/io.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Of the smallest ring, which is closed again. */
+#define PROBE_ENTRIES 4u
+
+/* The setting, or what the environment says in its place. */
+static jzx_io_backend wanted_backend(struct jzx_loop *loop, const jzx_config *config) {
+    const char *name = getenv("JZX_IO_BACKEND");
+    if (config->io_backend != JZX_IO_AUTO || name == NULL || name[0] == '\0')
+        return config->io_backend;
+    if (strcmp(name, "epoll") == 0)
+        return JZX_IO_EPOLL;
+    if (strcmp(name, "uring") == 0)
+        return JZX_IO_URING;
+    jzx__log(&loop->sched.log, JZX_LOG_WARN, "JZX_IO_BACKEND is \"%.32s\": not epoll or uring",
+             name);
+    return JZX_IO_AUTO;
+}
+
+/* False if it was asked for by name, and is not to be had. */
+static bool has_backend(struct jzx_loop *loop, const struct jzx__io *io) {
+    struct jzx__ring ring;
+    if (io->backend != JZX_IO_URING)
+        return true;
+    int err = jzx__ring_open(&ring, io->os, PROBE_ENTRIES);
+    if (err < 0) {
+        jzx__log(&loop->sched.log, JZX_LOG_ERROR,
+                 "io_backend is JZX_IO_URING, and io_uring is not to be had: errno %d", -err);
+        return false;
+    }
+    jzx__ring_close(&ring);
+    return true;
+}
 
 bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config) {
     struct jzx__io *io = jzx__alloc(&loop->sched.allocator, sizeof *io);
@@ -16,6 +51,11 @@ bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config) {
         return false;
     memset(io, 0, sizeof *io);
     io->os = &jzx__os_system;
+    io->backend = wanted_backend(loop, config);
+    if (!has_backend(loop, io)) {
+        jzx__free(&loop->sched.allocator, io, sizeof *io);
+        return false;
+    }
     io->probe = (struct jzx__poller){.ops = &jzx__poller_epoll, .fd = -1};
     io->watches_max = config->max_io_watchers;
     jzx__lock_init(&io->lock);

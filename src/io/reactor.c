@@ -130,6 +130,7 @@ int jzx__reactor_add(struct jzx__reactor *reactor, struct jzx__registration *reg
     reactor->slots[index].registration = registration;
     registration->index = index;
     registration->is_attached = true;
+    registration->is_quiet = false;
     registration->ready = 0;
     reactor->checked += registration->ops->check != NULL;
     reactor->worker->io_count++;
@@ -162,7 +163,19 @@ void jzx__reactor_remove(struct jzx__reactor *reactor, struct jzx__registration 
     give_slot(reactor, registration->index);
     registration->index = JZX__NOT_REGISTERED;
     reactor->checked -= registration->ops->check != NULL;
-    reactor->worker->io_count--;
+    reactor->worker->io_count -= registration->is_quiet ? 0 : 1;
+}
+
+void jzx__reactor_set_quiet(struct jzx__reactor *reactor, struct jzx__registration *registration,
+                            bool is_quiet) {
+    JZX_ASSERT_OWNER(reactor->worker);
+    if (registration->is_quiet == is_quiet)
+        return;
+    registration->is_quiet = is_quiet;
+    if (is_quiet)
+        reactor->worker->io_count--;
+    else
+        reactor->worker->io_count++;
 }
 
 /* ---- events ---- */

@@ -53,6 +53,7 @@ struct jzx__registration {
     struct jzx__poll_entry entry;
     uint32_t index;   /* in the reactor; JZX__NOT_REGISTERED */
     bool is_attached; /* the system knows it */
+    bool is_quiet;    /* nothing is expected: the worker does not sleep or poll for it */
     uint8_t ready;    /* JZX__READY_*, written by the reactor's thread (E3) */
 };
 
@@ -81,7 +82,7 @@ void jzx__reactor_init(struct jzx__reactor *reactor, struct jzx__worker *worker,
                        const struct jzx__poller_ops *ops, const struct jzx__os *os,
                        const jzx_allocator *allocator);
 
-/* All registrations were removed. */
+/* All registrations were removed, or nobody will poll any more: their memory is not touched. */
 void jzx__reactor_deinit(struct jzx__reactor *reactor);
 
 /* Opens the poller, and registers the descriptor of the worker's parker there. Nothing if it is
@@ -113,6 +114,11 @@ void jzx__reactor_detach(struct jzx__reactor *reactor, struct jzx__registration 
 
 /* Ends a registration; detaches it, if that was not done. No callback comes any more. */
 void jzx__reactor_remove(struct jzx__reactor *reactor, struct jzx__registration *registration);
+
+/* Nothing will come of it until it is called again with false: it stays registered, and the worker
+ * sleeps and polls as if it were not. */
+void jzx__reactor_set_quiet(struct jzx__reactor *reactor, struct jzx__registration *registration,
+                            bool is_quiet);
 
 /* Sleeps until there are events, the parker's descriptor is raised, or the time is over; keeps the
  * events, and sets poll_due of the worker. */

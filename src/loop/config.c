@@ -125,6 +125,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "max_io_watchers";
     if (config->urgent_cap > JZX_MAILBOX_CAP_MAX)
         return "urgent_cap";
+    if ((unsigned)config->io_backend > JZX_IO_URING)
+        return "io_backend";
     return jzx__settings_wrong(config->schedule, config->clock != NULL);
 }
 

@@ -512,6 +512,8 @@ static void abort_held(struct jzx__worker *me, struct jzx__actor *actor) {
     struct jzx__op_slots *slots = jzx__op_slots_of(jzx__loop_of(me));
     struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
     ops->aborts = true;
+    if (slots->drain != NULL)
+        slots->drain(jzx__loop_of(me), me);
     for (;;) {
         /* acquire: pairs with the release in bring_to_owner */
         uint32_t brought = jzx__atomic_load_acquire(&slots->brought);

@@ -25,6 +25,9 @@ struct jzx__op;
 /* Locks of the sources of operations that fibers wait for; each is that of many. */
 #define JZX__OP_LOCKS 16u
 
+struct jzx_loop;
+struct jzx__worker;
+
 /* What a loop has. */
 struct jzx__op_slots {
     _Atomic(struct jzx__op *) chunks[JZX__OP_CHUNK_COUNT]; /* NULL: none yet */
@@ -37,6 +40,9 @@ struct jzx__op_slots {
 
     _Alignas(JZX_CACHE_LINE) struct jzx__lock locks[JZX__OP_LOCKS];
     _Atomic uint32_t brought; /* completions that an end waits for (op/O9); a futex */
+    /* Set once by the layer that has them, or NULL: completes all operations that only a worker
+     * which polls completes. The loop ends, and no other thread drives a worker. May block. */
+    void (*drain)(struct jzx_loop *loop, struct jzx__worker *me);
 };
 
 /* What a worker has. */

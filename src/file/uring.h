@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* The back end of files on io_uring: a ring per worker (io/ring.h), opened with its first request
+ * and registered with the worker's reactor. It takes what the kernel has an opcode for; everything
+ * else, and everything that it cannot finish, is the pool's (start.c), which decides what comes of
+ * a request. So the two cannot differ in their outcomes.
+ *
+ *   uring/U1  a ring is its worker's, not a thread's: requests are started, and completions reaped,
+ *             only by the thread that drives the worker, inside the bracket. So the record of a
+ *             request needs no order of its own, whichever thread reaps it after a hand-over. Only
+ *             cancel comes from any thread (ring/G1), and touches the slot alone.
+ *   uring/U2  a request is handed to the kernel once. If it comes back undone or half done, it goes
+ *             to the pool: after a short write; with ECANCELED, EINTR or EFAULT, because the thread
+ *             that started it has ended (ring/G2: worker threads end with each run); with an error
+ *             that may be io_uring's rather than the file's. What has failed is without effect, so
+ *             nothing is done twice.
+ *   uring/U3  a thread that drives no worker uses the pool, as does a turn that has lost its worker:
+ *             its requests would end with it. Futures use the pool as well: they are waited for
+ *             when no loop runs, and then nobody reaps.
+ *   uring/U4  a request that is refused (a full ring, no memory, JZX__URING_COUNT_MAX) is the
+ *             pool's. No request waits for room.
+ *   uring/U5  reads and writes are of regular files only: a pipe would answer a write with SIGPIPE
+ *             in the thread of the worker, and block a read for ever. For the same reason nothing
+ *             is written here while files have a limited size (SIGXFSZ).
+ *   uring/U6  what is longer than JZX__URING_INLINE_MAX is done by a thread of the kernel: data
+ *             that are in memory are copied by io_uring_enter itself, and a worker never blocks.
+ *   uring/U7  while a request is under way the worker sleeps and polls for its ring (sched/K8);
+ *             while there is none it does not.
+ *   uring/U8  the end of the loop completes all requests (drain): it cancels them, and waits for
+ *             those that cannot be cancelled, since the kernel writes to their memory. */
+#ifndef JZX_FILE_URING_H
+#define JZX_FILE_URING_H
+
+#include "file/request.h"
+#include "io/blocking.h"
+#include "io/io.h"
+#include "io/ring.h"
+
+/* Requests under way per worker; the ring has room for as many completions. */
+#define JZX__URING_COUNT_MAX 128u
+#define JZX__URING_ENTRIES 64u
+
+#define JZX__URING_INLINE_MAX 131072u
+
+enum jzx__uring_state { JZX__URING_CLOSED, JZX__URING_OPEN, JZX__URING_FAILED };
+
+/* Of a worker (U1). */
+struct jzx__uring {
+    _Alignas(JZX_CACHE_LINE) struct jzx__ring ring;
+    struct jzx__registration registration;
+    struct jzx__list under_way; /* of jzx__job.at_queue */
+    uint32_t count;             /* of those */
+    uint8_t state;              /* enum jzx__uring_state; FAILED: it could not be opened */
+    bool is_halted;             /* U8: what comes back undone is cancelled */
+    jzx__counter taken;         /* requests that the kernel took */
+    jzx__counter undone;        /* of those, that the pool had to finish (U2) */
+};
+
+/* What a file operation keeps in its slot. */
+struct jzx__file_own {
+    struct jzx__job job;
+    _Atomic(struct jzx__uring *) ring; /* NULL: it is the pool's. For cancel */
+};
+
+_Static_assert(sizeof(struct jzx__file_own) <= JZX__OP_OWN_SIZE, "has its place in the slot");
+
+/* Of a loop: rings for all workers, none of them open. False without memory. */
+bool jzx__urings_open(struct jzx_loop *loop, struct jzx__files *files);
+
+/* No request is under way. */
+void jzx__urings_close(struct jzx_loop *loop, struct jzx__files *files);
+
+/* U8. No other thread drives a worker. May block. */
+void jzx__urings_drain(struct jzx_loop *loop, struct jzx__worker *me);
+
+/* Takes the request of an operation that is launched and filled for the pool; false: it is for the
+ * pool. Taken: it comes back by job->done, perhaps before this returns. me may be NULL (U3). */
+bool jzx__uring_start(struct jzx__op *op, struct jzx__file_request *request,
+                      struct jzx__worker *me);
+
+/* Of an operation that this ring has, or had. Any thread. */
+void jzx__uring_cancel(struct jzx__uring *uring, const struct jzx__op *op);
+
+#endif
