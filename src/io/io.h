@@ -14,8 +14,9 @@ struct jzx__fd_watch;
 
 /* Of a loop. */
 struct jzx__io {
-    const struct jzx__os *os;     /* a test may put its own here before anything is registered */
-    struct jzx__lock lock;        /* of what follows, and of the watches: see watch_fd.h */
+    const struct jzx__os *os; /* a test may put its own here before anything is registered */
+    const struct jzx__poller_ops *poller; /* of the reactors */
+    struct jzx__lock lock;                /* of what follows, and of the watches: see watch_fd.h */
     struct jzx__poller probe;     /* never waited at: tells whether a descriptor can be watched */
     struct jzx__fd_watch **by_fd; /* NULL: not watched */
     uint32_t fd_cap;              /* places there */

@@ -72,11 +72,13 @@
 #define PATIENT 0x10u /* P7 */
 
 struct slot {
-    struct jzx__poll_entry entry;
+    uint64_t key;
     uint32_t generation; /* P1 */
     uint32_t next;       /* on the list: one more than a number; 0: none */
     uint32_t next_ready; /* in the queue, in the same way */
-    uint8_t ready;       /* JZX__READY_*, to be reported; 0: nothing */
+    uint8_t mode;        /* as in jzx__poll_entry */
+    uint8_t interest;
+    uint8_t ready; /* JZX__READY_*, to be reported; 0: nothing */
     uint8_t flags;
 };
 
@@ -107,13 +109,13 @@ static struct uring *uring_of(const struct jzx__poller *poller) {
 /* ---- bits ---- */
 
 /* ERR and HUP come in any case. */
-static uint32_t events_of(const struct jzx__poll_entry *entry) {
+static uint32_t events_of(uint32_t interest) {
     uint32_t events = 0;
-    if (entry->interest & JZX__READY_READ)
+    if (interest & JZX__READY_READ)
         events |= EPOLLIN;
-    if (entry->interest & JZX__READY_WRITE)
+    if (interest & JZX__READY_WRITE)
         events |= EPOLLOUT;
-    if (entry->interest & JZX__READY_READ_END)
+    if (interest & JZX__READY_READ_END)
         events |= EPOLLRDHUP;
     return events;
 }
@@ -142,8 +144,18 @@ static uint32_t poll_word(uint32_t events) {
 #endif
 }
 
-static uint64_t data_of(const struct slot *slot) {
-    return (uint64_t)slot->generation << 32 | (uint32_t)slot->entry.fd;
+static int fd_of(const struct uring *uring, const struct slot *slot) {
+    return (int)(slot - uring->slots);
+}
+
+static uint64_t data_of(const struct uring *uring, const struct slot *slot) {
+    return (uint64_t)slot->generation << 32 | (uint32_t)fd_of(uring, slot);
+}
+
+static void fill(struct slot *slot, const struct jzx__poll_entry *entry) {
+    slot->key = entry->key;
+    slot->mode = entry->mode;
+    slot->interest = entry->interest;
 }
 
 /* ---- open and close ---- */
@@ -234,7 +246,7 @@ static void put_on_list(struct uring *uring, struct slot *slot) {
         return;
     slot->flags |= LISTED;
     slot->next = uring->listed;
-    uring->listed = (uint32_t)(slot - uring->slots) + 1;
+    uring->listed = (uint32_t)fd_of(uring, slot) + 1;
 }
 
 /* P5 */
@@ -278,7 +290,7 @@ static void cancel_request(struct uring *uring, uint64_t data) {
 /* From here on nothing of the request before counts (P1). */
 static void disarm(struct uring *uring, struct slot *slot) {
     if (slot->flags & ARMED)
-        cancel_request(uring, data_of(slot));
+        cancel_request(uring, data_of(uring, slot));
     slot->flags &= (uint8_t)~ARMED;
     slot->ready = 0;
     slot->generation++;
@@ -290,11 +302,11 @@ static int arm(struct uring *uring, struct slot *slot) {
     slot->generation++;
     memset(&request, 0, sizeof request);
     request.opcode = IORING_OP_POLL_ADD;
-    request.fd = slot->entry.fd;
-    bool goes_on = slot->entry.mode == JZX__POLL_EDGE || (slot->flags & PATIENT) != 0;
+    request.fd = fd_of(uring, slot);
+    bool goes_on = slot->mode == JZX__POLL_EDGE || (slot->flags & PATIENT) != 0;
     request.len = goes_on ? IORING_POLL_ADD_MULTI : 0;
-    request.poll32_events = poll_word(events_of(&slot->entry));
-    request.user_data = data_of(slot);
+    request.poll32_events = poll_word(events_of(slot->interest));
+    request.user_data = data_of(uring, slot);
     int err = push(uring, &request);
     if (err == 0)
         slot->flags |= ARMED;
@@ -303,9 +315,9 @@ static int arm(struct uring *uring, struct slot *slot) {
 
 /* P5 */
 static bool is_forgotten(const struct uring *uring, const struct slot *slot) {
-    if (slot->entry.mode == JZX__POLL_EDGE)
+    if (slot->mode == JZX__POLL_EDGE)
         return false;
-    int err = ask_registry(uring, EPOLL_CTL_MOD, slot->entry.fd);
+    int err = ask_registry(uring, EPOLL_CTL_MOD, fd_of(uring, slot));
     return err == -EBADF || err == -ENOENT || err == -EPERM;
 }
 
@@ -369,7 +381,7 @@ static int add_slot(struct jzx__poller *poller, const struct jzx__poll_entry *en
         return err;
     struct slot *slot = &uring->slots[entry->fd];
     disarm(uring, slot); /* of a file that had the number, and was closed */
-    slot->entry = *entry;
+    fill(slot, entry);
     slot->flags &= (uint8_t)~PATIENT;
     slot->flags |= KNOWN;
     put_on_list(uring, slot);
@@ -392,8 +404,8 @@ static int add(struct jzx__poller *poller, const struct jzx__poll_entry *entry) 
 /* True if what it has been armed for, and has not reported yet, is what is wanted. */
 static bool is_armed_for(const struct slot *slot, const struct jzx__poll_entry *entry) {
     return (slot->flags & ARMED) != 0 && entry->mode == JZX__POLL_ONCE &&
-           slot->entry.mode == entry->mode && slot->entry.interest == entry->interest &&
-           slot->entry.key == entry->key;
+           slot->mode == entry->mode && slot->interest == entry->interest &&
+           slot->key == entry->key;
 }
 
 static int change_slot(struct uring *uring, const struct jzx__poll_entry *entry) {
@@ -404,7 +416,7 @@ static int change_slot(struct uring *uring, const struct jzx__poll_entry *entry)
     if (is_armed_for(slot, entry))
         return 0;
     disarm(uring, slot);
-    slot->entry = *entry;
+    fill(slot, entry);
     put_on_list(uring, slot);
     return call_waiter(uring);
 }
@@ -436,7 +448,7 @@ static int remove_fd(struct jzx__poller *poller, int fd) {
 
 /* P8 */
 static void report(struct uring *uring, struct slot *slot, uint32_t ready) {
-    uint32_t place = (uint32_t)(slot - uring->slots) + 1;
+    uint32_t place = (uint32_t)fd_of(uring, slot) + 1;
     slot->ready |= (uint8_t)ready;
     if (slot->flags & QUEUED)
         return;
@@ -450,8 +462,8 @@ static void report(struct uring *uring, struct slot *slot, uint32_t ready) {
 }
 
 static void handle_event(struct uring *uring, struct slot *slot, uint32_t ready) {
-    bool is_once = slot->entry.mode == JZX__POLL_ONCE;
-    ready &= slot->entry.interest | JZX__READY_ERROR | JZX__READY_HANGUP;
+    bool is_once = slot->mode == JZX__POLL_ONCE;
+    ready &= slot->interest | JZX__READY_ERROR | JZX__READY_HANGUP;
     if (ready != 0 && is_once)
         disarm(uring, slot);
     if (ready != 0)
@@ -512,7 +524,7 @@ static uint32_t take_ready(struct uring *uring, struct jzx__poll_event *events,
         uring->first_ready = slot->next_ready;
         slot->flags &= (uint8_t)~QUEUED;
         if (slot->ready != 0)
-            events[count++] = (struct jzx__poll_event){slot->entry.key, slot->ready};
+            events[count++] = (struct jzx__poll_event){slot->key, slot->ready};
         slot->ready = 0;
     }
     return count;
