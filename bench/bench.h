@@ -314,6 +314,9 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(wake)                                                                                        \
     X(wake_slept)                                                                                  \
     X(blocking)                                                                                    \
+    X(file_copy)                                                                                   \
+    X(file_copy_threads)                                                                           \
+    X(file_read)                                                                                   \
     X(idle)                                                                                        \
     X(pairs4)                                                                                      \
     X(groups)                                                                                      \

@@ -115,16 +115,11 @@ static int64_t ns_of(struct timespec time) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-uint32_t jzx__file_kind(mode_t mode) {
+static uint32_t kind_of(mode_t mode) {
     return S_ISREG(mode)   ? JZX_FILE_REGULAR
            : S_ISDIR(mode) ? JZX_FILE_FOLDER
            : S_ISLNK(mode) ? JZX_FILE_LINK
                            : JZX_FILE_OTHER;
-}
-
-void jzx__file_inform(struct jzx__file_request *request, const jzx_file_info *info) {
-    memcpy(request->data, info, sizeof *info);
-    request->count = sizeof *info;
 }
 
 static void do_stat(struct jzx__file_request *request) {
@@ -142,12 +137,13 @@ static void do_stat(struct jzx__file_request *request) {
                                 .changed_ns = ns_of(stat.st_ctim),
                                 .device = stat.st_dev,
                                 .inode = stat.st_ino,
-                                .kind = jzx__file_kind(stat.st_mode),
+                                .kind = kind_of(stat.st_mode),
                                 .mode = stat.st_mode & 07777u,
                                 .user = stat.st_uid,
                                 .group = stat.st_gid,
                                 .links = (uint32_t)stat.st_nlink};
-    jzx__file_inform(request, &info);
+    memcpy(request->data, &info, sizeof info);
+    request->count = sizeof info;
 }
 
 void jzx__file_execute(struct jzx__file_request *request) {

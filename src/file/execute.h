@@ -13,12 +13,6 @@ void jzx__file_execute(struct jzx__file_request *request);
 /* The request has failed by that negative errno. */
 void jzx__file_fail(struct jzx__file_request *request, int error);
 
-/* A jzx_file_kind. */
-uint32_t jzx__file_kind(mode_t mode);
-
-/* The request to stat has this outcome. */
-void jzx__file_inform(struct jzx__file_request *request, const jzx_file_info *info);
-
 /* Writes all of the parts, which change; *done grows. 0 or the negative errno. */
 int jzx__file_write_all(const struct jzx__file_os *os, int fd, struct iovec *parts, uint32_t count,
                         off_t offset, uint64_t *done);

@@ -71,7 +71,7 @@ static bool uses_position(const struct jzx__file_request *request) {
  * it has just opened. */
 static bool is_regular(const struct jzx__file_request *request) {
     struct stat stat;
-    return request->fd >= 0 && jzx__files_of(request->file->loop)->rings != NULL &&
+    return request->fd >= 0 && jzx__urings_serve(request->file->loop) &&
            request->os->stat(request->fd, &stat) == 0 && S_ISREG(stat.st_mode);
 }
 

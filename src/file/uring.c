@@ -45,17 +45,13 @@ static void pass_on(struct jzx__job *job, struct jzx__worker *me) {
     job->done(job, me, err, true); /* it may be half done */
 }
 
-static bool is_cancel(int32_t result) {
-    return result == -ECANCELED || result == -EINTR;
-}
-
 static void end_request(struct jzx__uring *uring, struct jzx__op *op, struct jzx__worker *me,
                         int32_t result) {
     struct jzx__job *job = take_out(uring, op);
     struct jzx__file_request *request = job->arg;
     if (jzx__uring_settle(request, result))
         job->done(job, me, request->err, true);
-    else if (is_cancel(result) && (uring->is_halted || jzx__op_is_cancelled(op)))
+    else if (jzx__uring_is_interrupted(result) && (uring->is_halted || jzx__op_is_cancelled(op)))
         job->done(job, me, JZX_ERR_CANCELLED, false);
     else {
         jzx__counter_add(&uring->undone, 1);
@@ -112,22 +108,11 @@ static bool open_ring(struct jzx__uring *uring, struct jzx__worker *me) {
     return true;
 }
 
-/* That of the worker, opened if need be; NULL: it has none. One that could not be opened is not
- * tried again. */
-static struct jzx__uring *uring_of(struct jzx__worker *me) {
-    struct jzx__uring *uring = &jzx__files_of(jzx__loop_of(me))->rings[me->index];
+/* Opens it if need be. One that could not be opened is not tried again. */
+static bool is_open(struct jzx__uring *uring, struct jzx__worker *me) {
     if (JZX_UNLIKELY(uring->state == JZX__URING_CLOSED))
         uring->state = open_ring(uring, me) ? JZX__URING_OPEN : JZX__URING_FAILED;
-    return uring->state == JZX__URING_OPEN ? uring : NULL;
-}
-
-/* U3, and what a loop uses at all: not one with calls of its own (a test), nor in a child of fork.
- */
-static bool may_use(const struct jzx_loop *loop, const struct jzx__worker *me) {
-    const struct jzx__files *files = jzx__files_of(loop);
-    return me != NULL && files->rings != NULL && files->os == &jzx__file_os_system &&
-           /* relaxed: written before the pool, which the caller has read with acquire */
-           jzx__atomic_load_relaxed(&files->is_pool_only) == 0 && loop->forks == jzx__fork_count();
+    return uring->state == JZX__URING_OPEN;
 }
 
 /* ---- the start of a request ---- */
@@ -151,13 +136,16 @@ static bool hand_over(struct jzx__uring *uring, struct jzx__op *op,
 bool jzx__uring_start(struct jzx__op *op, struct jzx__file_request *request,
                       struct jzx__worker *me) {
     struct jzx__uring_entry entry;
-    if (op->has_target || !may_use(op->loop, me))
+    if (me == NULL || op->has_target || !jzx__urings_serve(op->loop)) /* U3 */
         return false;
-    struct jzx__uring *uring = uring_of(me);
-    if (uring == NULL || uring->is_halted || uring->count == JZX__URING_COUNT_MAX ||
-        !jzx__uring_fill(&entry, &uring->ring, request, (uint64_t)(uintptr_t)op) ||
-        !hand_over(uring, op, jzx__uring_sqe(&entry)))
+    struct jzx__uring *uring = &jzx__files_of(op->loop)->rings[me->index];
+    if (uring->is_halted || !is_open(uring, me) ||
+        !jzx__uring_fill(&entry, &uring->ring, request, (uint64_t)(uintptr_t)op))
         return false;
+    if (uring->count == JZX__URING_COUNT_MAX || !hand_over(uring, op, jzx__uring_sqe(&entry))) {
+        jzx__counter_add(&uring->refused, 1);
+        return false;
+    }
     jzx__counter_add(&uring->taken, 1);
     if (!take_done(uring, me, op) && jzx__op_is_cancelled(op))
         jzx__uring_cancel(uring, op); /* a cancel that came before the kernel knew of it */
@@ -175,6 +163,13 @@ void jzx__uring_cancel(struct jzx__uring *uring, const struct jzx__op *op) {
 }
 
 /* ---- of a loop ---- */
+
+bool jzx__urings_serve(const struct jzx_loop *loop) {
+    const struct jzx__files *files = jzx__files_of(loop);
+    return files->rings != NULL && files->os == &jzx__file_os_system &&
+           /* relaxed: written before the pool, which the caller has read with acquire */
+           jzx__atomic_load_relaxed(&files->is_pool_only) == 0 && loop->forks == jzx__fork_count();
+}
 
 bool jzx__urings_open(struct jzx_loop *loop, struct jzx__files *files) {
     uint32_t count = loop->sched.worker_count;
@@ -203,6 +198,19 @@ void jzx__urings_close(struct jzx_loop *loop, struct jzx__files *files) {
     jzx__free_aligned(&loop->sched.allocator, files->rings, count * sizeof *files->rings,
                       _Alignof(struct jzx__uring));
     files->rings = NULL;
+}
+
+bool jzx__urings_look(const struct jzx_loop *loop, struct jzx__urings_books *books) {
+    const struct jzx__files *files = jzx__files_of(loop);
+    if (!jzx__urings_serve(loop))
+        return false;
+    *books = (struct jzx__urings_books){0};
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
+        books->taken += jzx__counter_get(&files->rings[i].taken);
+        books->refused += jzx__counter_get(&files->rings[i].refused);
+        books->undone += jzx__counter_get(&files->rings[i].undone);
+    }
+    return true;
 }
 
 static void cancel_all(struct jzx__uring *uring) {

@@ -23,6 +23,8 @@
  *             is written here while files have a limited size (SIGXFSZ).
  *   uring/U6  what is longer than JZX__URING_INLINE_MAX is done by a thread of the kernel: data
  *             that are in memory are copied by io_uring_enter itself, and a worker never blocks.
+ *             Opens are, too: inline the kernel opens with O_NONBLOCK, and a pipe without a writer
+ *             would be open at once.
  *   uring/U7  while a request is under way the worker sleeps and polls for its ring (sched/K8);
  *             while there is none it does not.
  *   uring/U8  the end of the loop completes all requests (drain): it cancels them, and waits for
@@ -52,7 +54,8 @@ struct jzx__uring {
     uint8_t state;              /* enum jzx__uring_state; FAILED: it could not be opened */
     bool is_halted;             /* U8: what comes back undone is cancelled */
     jzx__counter taken;         /* requests that the kernel took */
-    jzx__counter undone;        /* of those, that the pool had to finish (U2) */
+    jzx__counter refused;       /* that it could have taken, and did not (U4) */
+    jzx__counter undone;        /* of those taken, that the pool had to finish (U2) */
 };
 
 /* What a file operation keeps in its slot. */
@@ -62,6 +65,10 @@ struct jzx__file_own {
 };
 
 _Static_assert(sizeof(struct jzx__file_own) <= JZX__OP_OWN_SIZE, "has its place in the slot");
+
+/* True if rings may serve the loop: not one whose setting says so, nor one with calls of its own (a
+ * test), nor in a child of fork. Any thread that has got the pool. */
+bool jzx__urings_serve(const struct jzx_loop *loop);
 
 /* Of a loop: rings for all workers, none of them open. False without memory. */
 bool jzx__urings_open(struct jzx_loop *loop, struct jzx__files *files);
@@ -76,6 +83,16 @@ void jzx__urings_drain(struct jzx_loop *loop, struct jzx__worker *me);
  * pool. Taken: it comes back by job->done, perhaps before this returns. me may be NULL (U3). */
 bool jzx__uring_start(struct jzx__op *op, struct jzx__file_request *request,
                       struct jzx__worker *me);
+
+/* The same of all rings of a loop. */
+struct jzx__urings_books {
+    uint64_t taken;
+    uint64_t refused;
+    uint64_t undone;
+};
+
+/* False: the loop uses none. Any thread. */
+bool jzx__urings_look(const struct jzx_loop *loop, struct jzx__urings_books *books);
 
 /* Of an operation that this ring has, or had. Any thread. */
 void jzx__uring_cancel(struct jzx__uring *uring, const struct jzx__op *op);

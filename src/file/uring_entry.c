@@ -64,6 +64,7 @@ static bool fill(struct io_uring_sqe *sqe, const struct jzx__file_request *reque
         fill_path(sqe, IORING_OP_OPENAT, request->path);
         sqe->open_flags = (uint32_t)request->flags | O_CLOEXEC;
         sqe->len = request->mode;
+        sqe->flags = IOSQE_ASYNC; /* U6 */
         return true;
     case JZX__FILE_DO_SYNC:
         sqe->opcode = IORING_OP_FSYNC;
@@ -111,13 +112,24 @@ void jzx__uring_fill_cancel(struct jzx__uring_entry *entry, uint64_t key) {
 
 /* ---- completions ---- */
 
+/* What a system call that a signal has stopped leaves for the way back to user space, which a thread
+ * of the kernel does not take: ERESTARTSYS and its kin. They are in no header. */
+#define RESTART_FIRST 512
+#define RESTART_LAST 516
+
+bool jzx__uring_is_interrupted(int32_t result) {
+    return result == -ECANCELED || result == -EINTR ||
+           (result <= -RESTART_FIRST && result >= -RESTART_LAST);
+}
+
 /* True if the error may be io_uring's, or of the thread that has started the request, rather than
  * the file's. */
 static bool is_doubtful(const struct jzx__file_request *request, int32_t error) {
+    if (jzx__uring_is_interrupted(error))
+        return true;
     switch (error) {
-    case -ECANCELED:
-    case -EINTR:
     case -EAGAIN:
+    case -EBADF: /* also for what threads are told ESPIPE */
     case -EFAULT:
     case -EINVAL:
     case -ENOMEM:
@@ -163,6 +175,11 @@ bool jzx__uring_fill(struct jzx__uring_entry *entry, const struct jzx__ring *rin
 
 void jzx__uring_fill_cancel(struct jzx__uring_entry *entry, uint64_t key) {
     (void)entry, (void)key;
+}
+
+bool jzx__uring_is_interrupted(int32_t result) {
+    (void)result;
+    return false;
 }
 
 bool jzx__uring_settle(struct jzx__file_request *request, int32_t result) {

@@ -23,6 +23,9 @@ bool jzx__uring_fill(struct jzx__uring_entry *entry, const struct jzx__ring *rin
 /* Of the request with that key. Its own completion has the key 0. */
 void jzx__uring_fill_cancel(struct jzx__uring_entry *entry, uint64_t key);
 
+/* True if the kernel was made to stop before it had done anything. */
+bool jzx__uring_is_interrupted(int32_t result);
+
 /* The kernel has answered: sets the outcome. False if the pool has to do the request, or the rest
  * of it (uring/U2): then count says how many bytes are written. */
 bool jzx__uring_settle(struct jzx__file_request *request, int32_t result);

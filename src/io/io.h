@@ -36,6 +36,13 @@ static inline struct jzx__reactor *jzx__reactor_of(struct jzx__worker *worker) {
     return jzx__actor_worker_of(worker)->parts[JZX__PART_IO];
 }
 
+/* True if something is or was registered there: a host may have been woken by it, also if it is
+ * quiet (jzx__reactor_set_quiet) or gone. */
+static inline bool jzx__io_may_be_ready(struct jzx__worker *worker) {
+    const struct jzx__reactor *reactor = jzx__reactor_of(worker);
+    return reactor != NULL && reactor->slot_count != 0;
+}
+
 /* The worker's, made if need be; NULL without memory. Its thread. */
 struct jzx__reactor *jzx__reactor_ensure(struct jzx__worker *me);
 

@@ -4,6 +4,7 @@
  * different moments. */
 #include "actor/info.h"
 #include "actor/loop.h"
+#include "file/uring.h"
 #include "sched/crew.h"
 #include "super/super.h"
 #include "super/tree.h"
@@ -50,6 +51,16 @@ static void print_books(const struct dump *dump, const jzx_loop *loop) {
           (ull)stats.refused_full, (ull)stats.refused_no_actor, (ull)stats.refused_closed,
           (ull)stats.refused_invalid, (ull)stats.refused_no_memory);
     print(dump, "global    %u actors wait for a worker", jzx__global_count(&loop->sched.global));
+}
+
+/* Which back end serves files, and how often it had to pass. */
+static void print_files(const struct dump *dump, const jzx_loop *loop) {
+    struct jzx__urings_books books;
+    if (jzx__urings_look(loop, &books))
+        print(dump, "files     io_uring: %llu requests taken, %llu refused, %llu left undone",
+              (ull)books.taken, (ull)books.refused, (ull)books.undone);
+    else
+        print(dump, "files     threads: io_uring is not used");
 }
 
 /* "7.1 name", or "7.1" if it has none, or has ended meanwhile. */
@@ -221,6 +232,7 @@ jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
           /* relaxed: a picture of the moment */
           jzx__atomic_load_relaxed(&loop->sched.active), loop->sched.cpu_count);
     print_books(&dump, loop);
+    print_files(&dump, loop);
     for (uint32_t i = 0; i < loop->sched.worker_count; i++)
         print_worker(&dump, loop, i);
     print_lost_turns(&dump, (jzx_loop *)(uintptr_t)loop);             /* takes a lock */

@@ -393,7 +393,7 @@ jzx_err jzx_loop_step(jzx_loop *loop, uint64_t deadline_ns) {
     if (err != JZX_OK)
         return err;
     struct jzx__worker *me = drive.me;
-    me->poll_due = me->poll_due || me->io_count != 0; /* the host may have come because of it */
+    me->poll_due = me->poll_due || jzx__io_may_be_ready(me);
     jzx__crew_open(&loop->sched);
     /* With a deadline the clock is looked at after each turn. */
     uint32_t turns_max = deadline_ns == JZX_NEVER ? me->sched->turns_per_pass : 1;

@@ -38,6 +38,7 @@ pub const LogLevel = enum(c_uint) { default, off, err, warn, info, debug };
 pub const Balance = enum(c_uint) { default, adaptive, eager, none };
 pub const OnWait = enum(c_uint) { default, refuse, fail, abort };
 pub const OnStall = enum(c_uint) { default, go_on, fail };
+pub const IoBackend = enum(c_uint) { auto, epoll, uring };
 
 pub const BehaviorFn = *const fn (*Context, *const Message) callconv(.c) BehaviorResult;
 pub const FiberFn = *const fn (*Context) callconv(.c) void;
@@ -95,6 +96,7 @@ pub const Config = extern struct {
     schedule: ?*const anyopaque = null,
     deadlock_after_ns: u64 = 0,
     urgent_cap: u32 = 0,
+    io_backend: IoBackend = .auto,
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.

@@ -130,6 +130,7 @@ const enums = .{
     .{ c.Balance, "JZX_BALANCE_" },
     .{ c.OnWait, "JZX_ON_WAIT_" },
     .{ c.OnStall, "JZX_ON_STALL_" },
+    .{ c.IoBackend, "JZX_IO_" },
 };
 
 test "every constant has the value that C gives it" {
