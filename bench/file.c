@@ -112,9 +112,9 @@ static void run_copy(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     static struct copy copy;
     jzx_actor_id id;
     jzx_spawn_opts opts = JZX_SPAWN_OPTS(.fiber = open_both, .state = &copy);
+    copy = (struct copy){.left = COPIERS};
     make_source(&copy.paths, size);
     copy.blocks = size * MIB / BLOCK;
-    copy.left = COPIERS;
     double start = bench_now();
     BENCH_CHECK(jzx_spawn(loop, &opts, &id) == JZX_OK);
     bench_run_to_end(loop);

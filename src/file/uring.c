@@ -3,7 +3,6 @@
 #include "file/uring.h"
 
 #include "base/alloc.h"
-#include "file/execute.h"
 #include "file/uring_entry.h"
 #include "io/workforce.h"
 #include "sched/fork.h"
@@ -129,7 +128,8 @@ static bool hand_over(struct jzx__uring *uring, struct jzx__op *op,
     if (jzx__ring_start(&uring->ring, entry) == 0)
         return true;
     (void)take_out(uring, op);
-    jzx__atomic_store_release(&own->ring, NULL); /* release: as above */
+    /* release: pairs with the acquire in cancel, as above */
+    jzx__atomic_store_release(&own->ring, NULL);
     return false;
 }
 

@@ -13,9 +13,9 @@
  *             that started it has ended (ring/G2: worker threads end with each run); with an error
  *             that may be io_uring's rather than the file's. What has failed is without effect, so
  *             nothing is done twice.
- *   uring/U3  a thread that drives no worker uses the pool, as does a turn that has lost its worker:
- *             its requests would end with it. Futures use the pool as well: they are waited for
- *             when no loop runs, and then nobody reaps.
+ *   uring/U3  a thread that drives no worker uses the pool, as does a turn that has lost its
+ *             worker: its requests would end with it. Futures use the pool as well: they are waited
+ *             for when no loop runs, and then nobody reaps.
  *   uring/U4  a request that is refused (a full ring, no memory, JZX__URING_COUNT_MAX) is the
  *             pool's. No request waits for room.
  *   uring/U5  reads and writes are of regular files only: a pipe would answer a write with SIGPIPE
@@ -40,8 +40,6 @@
 /* Requests under way per worker; the ring has room for as many completions. */
 #define JZX__URING_COUNT_MAX 128u
 #define JZX__URING_ENTRIES 64u
-
-#define JZX__URING_INLINE_MAX 131072u
 
 enum jzx__uring_state { JZX__URING_CLOSED, JZX__URING_OPEN, JZX__URING_FAILED };
 

@@ -2,7 +2,6 @@
 #include "file/uring_entry.h"
 
 #include "file/execute.h"
-#include "file/uring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,8 +111,8 @@ void jzx__uring_fill_cancel(struct jzx__uring_entry *entry, uint64_t key) {
 
 /* ---- completions ---- */
 
-/* What a system call that a signal has stopped leaves for the way back to user space, which a thread
- * of the kernel does not take: ERESTARTSYS and its kin. They are in no header. */
+/* What a system call that a signal has stopped leaves for the way back to user space, which a
+ * thread of the kernel does not take: ERESTARTSYS and its kin. They are in no header. */
 #define RESTART_FIRST 512
 #define RESTART_LAST 516
 

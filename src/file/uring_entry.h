@@ -7,6 +7,9 @@
 #include "file/request.h"
 #include "io/ring.h"
 
+/* Bytes that io_uring_enter may copy on the spot (uring/U6). */
+#define JZX__URING_INLINE_MAX 131072u
+
 /* Large enough for a submission, also where the kernel's header is missing. */
 struct jzx__uring_entry {
     _Alignas(8) unsigned char bytes[64];
