@@ -25,11 +25,11 @@
  *              when the request completes (P2): before remove returns if the waiter calls it, else
  *              a moment later.
  *   poller/P7  the kernel reports the end of the other side even if nobody wants to know. Such an
- *              event is dropped. A new request would end by it at once again, so that of a ONCE goes
- *              on from then, and is cancelled with the first event that is wanted: PATIENT.
- *   poller/P8  wait takes all completions, whatever it has places for, and queues the slots: one event
- *              for all that has happened to a descriptor. So a request that has ended because the
- *              kernel had no place finds one, and is not ended again by those that wait to be
+ *              event is dropped. A new request would end by it at once again, so that of a ONCE
+ *              goes on from then, and is cancelled with the first event that is wanted: PATIENT.
+ *   poller/P8  wait takes all completions, whatever it has places for, and queues the slots: one
+ *              event for all that has happened to a descriptor. So a request that has ended because
+ *              the kernel had no place finds one, and is not ended again by those that wait to be
  *              reported. What stays in the queue is bounded by the descriptors.
  *   poller/P9  everything but the ring is guarded by the lock, and so is reaping (ring/G3). Nobody
  *              sleeps under it.
@@ -296,7 +296,7 @@ static void disarm(struct uring *uring, struct slot *slot) {
     slot->generation++;
 }
 
-/* Pushes a new request. The kernel looks the number up when it is submitted: at once, after this. */
+/* Pushes a new request. The kernel looks the number up when it is submitted, soon after this. */
 static int arm(struct uring *uring, struct slot *slot) {
     struct io_uring_sqe request;
     slot->generation++;
