@@ -126,8 +126,9 @@ typedef enum jzx_io_backend {
                        * epoll. The variable JZX_IO_BACKEND of the environment, "epoll" or "uring",
                        * chooses one of the others here */
     JZX_IO_EPOLL = 1, /* no io_uring: files by the pool of threads, sockets by epoll */
-    JZX_IO_URING = 2  /* files by io_uring; where the system does not have it (Linux 5.11), or
-                       * forbids it, create returns NULL and the log says why */
+    JZX_IO_URING = 2  /* files, sockets, watches and signals by io_uring; where the system does not
+                       * have it (Linux 5.17), or forbids it, create returns NULL and the log says
+                       * why */
 } jzx_io_backend;
 
 /* Called on every thread of a loop, the one that calls run among them, before it runs its first

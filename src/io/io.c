@@ -5,16 +5,12 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "io/ring.h"
 
 #include "jzx/io.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of the smallest ring, which is closed again. */
-#define PROBE_ENTRIES 4u
 
 /* The setting, or what the environment says in its place. */
 static jzx_io_backend wanted_backend(struct jzx_loop *loop, const jzx_config *config) {
@@ -32,16 +28,17 @@ static jzx_io_backend wanted_backend(struct jzx_loop *loop, const jzx_config *co
 
 /* False if it was asked for by name, and is not to be had. */
 static bool has_backend(struct jzx_loop *loop, const struct jzx__io *io) {
-    struct jzx__ring ring;
+    struct jzx__poller poller = {
+        .ops = io->poller, .os = io->os, .allocator = &loop->sched.allocator, .fd = -1};
     if (io->backend != JZX_IO_URING)
         return true;
-    int err = jzx__ring_open(&ring, io->os, PROBE_ENTRIES);
+    int err = poller.ops->open(&poller);
     if (err < 0) {
         jzx__log(&loop->sched.log, JZX_LOG_ERROR,
                  "io_backend is JZX_IO_URING, and io_uring is not to be had: errno %d", -err);
         return false;
     }
-    jzx__ring_close(&ring);
+    poller.ops->close(&poller);
     return true;
 }
 
@@ -52,10 +49,12 @@ bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config) {
     memset(io, 0, sizeof *io);
     io->os = &jzx__os_system;
     io->backend = wanted_backend(loop, config);
+    io->poller = io->backend == JZX_IO_URING ? &jzx__poller_uring : &jzx__poller_epoll;
     if (!has_backend(loop, io)) {
         jzx__free(&loop->sched.allocator, io, sizeof *io);
         return false;
     }
+    /* io_uring refuses what epoll refuses (poller/P5). */
     io->probe = (struct jzx__poller){.ops = &jzx__poller_epoll, .fd = -1};
     io->watches_max = config->max_io_watchers;
     jzx__lock_init(&io->lock);
@@ -94,8 +93,8 @@ struct jzx__reactor *jzx__reactor_ensure(struct jzx__worker *me) {
     reactor = jzx__alloc(&loop->sched.allocator, sizeof *reactor);
     if (reactor == NULL)
         return NULL;
-    jzx__reactor_init(reactor, me, &jzx__poller_epoll, jzx__io_of(loop)->os,
-                      &loop->sched.allocator);
+    const struct jzx__io *io = jzx__io_of(loop);
+    jzx__reactor_init(reactor, me, io->poller, io->os, &loop->sched.allocator);
     jzx__actor_worker_of(me)->parts[JZX__PART_IO] = reactor;
     return reactor;
 }
@@ -114,6 +113,11 @@ void jzx__io_wait(struct jzx__worker *me, uint64_t timeout_ns) {
 
 bool jzx__io_poll(struct jzx__worker *me) {
     return jzx__reactor_poll(jzx__reactor_of(me));
+}
+
+void jzx__io_settle(struct jzx__worker *me) {
+    if (jzx__reactor_of(me) != NULL)
+        jzx__reactor_settle(jzx__reactor_of(me));
 }
 
 int jzx_last_os_error(const jzx_context *ctx) {

@@ -14,8 +14,9 @@ struct jzx__fd_watch;
 
 /* Of a loop. */
 struct jzx__io {
-    const struct jzx__os *os;     /* a test may put its own here before anything is registered */
-    struct jzx__lock lock;        /* of what follows, and of the watches: see watch_fd.h */
+    const struct jzx__os *os; /* a test may put its own here before anything is registered */
+    const struct jzx__poller_ops *poller; /* of the reactors */
+    struct jzx__lock lock;                /* of what follows, and of the watches: see watch_fd.h */
     struct jzx__poller probe;     /* never waited at: tells whether a descriptor can be watched */
     struct jzx__fd_watch **by_fd; /* NULL: not watched */
     uint32_t fd_cap;              /* places there */
@@ -58,9 +59,10 @@ static inline jzx_err jzx__io_failed(struct jzx__own *own, int error) {
 bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config);
 void jzx__io_close(struct jzx_loop *loop);
 
-/* ---- for the scheduler: wait and poll of its jzx__task_ops ---- */
+/* ---- for the scheduler: wait, poll and settle of its jzx__task_ops ---- */
 
 void jzx__io_wait(struct jzx__worker *me, uint64_t timeout_ns);
 bool jzx__io_poll(struct jzx__worker *me);
+void jzx__io_settle(struct jzx__worker *me);
 
 #endif

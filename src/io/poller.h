@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A poller: how a reactor learns from the system which descriptors are ready. This is all that a
- * back end has to offer. epoll is the first one; io_uring fits by requests to poll, with the key as
- * their user data.
+ * back end has to offer. epoll.c is the one that is used by default, uring.c the other.
  *
  * Functions return 0 or the negative errno, unless they say otherwise. */
 #ifndef JZX_IO_POLLER_H
@@ -9,6 +8,9 @@
 
 #include "io/os.h"
 
+#include "jzx/config.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a descriptor is ready for. The first four have the values of JZX_IO_*. */
@@ -20,14 +22,20 @@
 
 /* When a readiness is reported. */
 enum jzx__poll_mode {
-    JZX__POLL_EDGE, /* each time something new happens: the user reads or writes until EAGAIN */
-    JZX__POLL_ONCE  /* once, if it is ready or as soon as it is; then not before it is changed */
+    /* Each time something new happens, and perhaps once more: the user reads or writes until
+     * EAGAIN. It removes the descriptor before it closes it. */
+    JZX__POLL_EDGE,
+    /* Once, if it is ready or as soon as it is; then not before it is changed. A descriptor that
+     * was closed by others is forgotten: change says so, with EBADF or ENOENT. */
+    JZX__POLL_ONCE
 };
 
 struct jzx__poller {
     const struct jzx__poller_ops *ops;
     const struct jzx__os *os;
-    int fd; /* readable when wait would return something at once; -1: not open */
+    const jzx_allocator *allocator;
+    int fd;      /* readable when wait would return something at once; -1: not open */
+    void *state; /* the back end's */
 };
 
 /* One descriptor of a poller. */
@@ -47,6 +55,10 @@ struct jzx__poll_event {
 };
 
 struct jzx__poller_ops {
+    /* True if `fd` says what was so when it happened, and learns of new descriptors by wait alone:
+     * it stays readable until a wait has taken the event, whatever became of the descriptor. So
+     * nobody sleeps at it before a wait has found nothing. */
+    bool latches;
     int (*open)(struct jzx__poller *poller);
     void (*close)(struct jzx__poller *poller);
     /* These three may be called on any thread, for one descriptor on one at a time. */
@@ -55,11 +67,12 @@ struct jzx__poller_ops {
     int (*change)(struct jzx__poller *poller, const struct jzx__poll_entry *entry);
     int (*remove)(struct jzx__poller *poller, int fd);
     /* Returns how many events there are, at most count_max, or the negative errno. JZX_NEVER: waits
-     * for ever. */
+     * for ever. 0 may come early. One thread at a time. */
     int (*wait)(struct jzx__poller *poller, struct jzx__poll_event *events, uint32_t count_max,
                 uint64_t timeout_ns);
 };
 
 extern const struct jzx__poller_ops jzx__poller_epoll;
+extern const struct jzx__poller_ops jzx__poller_uring; /* open: -ENOSYS where there is none */
 
 #endif

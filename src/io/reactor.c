@@ -19,7 +19,7 @@ void jzx__reactor_init(struct jzx__reactor *reactor, struct jzx__worker *worker,
     memset(reactor, 0, sizeof *reactor);
     reactor->worker = worker;
     reactor->allocator = allocator;
-    reactor->poller = (struct jzx__poller){.ops = ops, .os = os, .fd = -1};
+    reactor->poller = (struct jzx__poller){.ops = ops, .os = os, .allocator = allocator, .fd = -1};
 }
 
 static void free_slots(struct jzx__reactor *reactor) {
@@ -214,6 +214,15 @@ void jzx__reactor_wait(struct jzx__reactor *reactor, uint64_t timeout_ns) {
             fetch(reactor, timeout_ns);
     }
     reactor->worker->poll_due = reactor->event_count != 0;
+}
+
+void jzx__reactor_settle(struct jzx__reactor *reactor) {
+    JZX_ASSERT_OWNER(reactor->worker);
+    if (reactor->poller.fd < 0 || !reactor->poller.ops->latches)
+        return;
+    if (reactor->event_count == 0)
+        fetch(reactor, 0);
+    reactor->worker->poll_due = reactor->worker->poll_due || reactor->event_count != 0;
 }
 
 static void call_back(struct jzx__reactor *reactor, const struct jzx__poll_event *event) {

@@ -124,6 +124,10 @@ void jzx__reactor_set_quiet(struct jzx__reactor *reactor, struct jzx__registrati
  * events, and sets poll_due of the worker. */
 void jzx__reactor_wait(struct jzx__reactor *reactor, uint64_t timeout_ns);
 
+/* Before a host sleeps at the descriptor of the poller: fetches what that latches, keeps the
+ * events, and sets poll_due of the worker if there are some. Nothing if it is not open. */
+void jzx__reactor_settle(struct jzx__reactor *reactor);
+
 /* Calls back for all events that were fetched, or, if there are none, for those that are there now.
  * True if there may be more. */
 bool jzx__reactor_poll(struct jzx__reactor *reactor);

@@ -114,6 +114,7 @@ static const struct jzx__task_ops actor_ops = {
     .take_back = jzx__actor_take_back,
     .wait = jzx__io_wait,
     .poll = jzx__io_poll,
+    .settle = jzx__io_settle,
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
@@ -342,7 +343,7 @@ static void finish(struct jzx_loop *loop, struct jzx__drive *drive) {
     if (jzx__sched_is_stopped(&loop->sched))
         end_all(loop, drive->seat);
     if (loop->ended)
-        jzx__parker_clear_fd(&me->parker); /* nothing will ever come again */
+        jzx__worker_hush_fd(me); /* nothing will ever come again */
     else if (loop->sched.worker_count == 1)
         jzx__worker_settle_fd(me);
     driven_here--;

@@ -230,12 +230,18 @@ void jzx__worker_idle(struct jzx__worker *me) {
         jzx__sched_wake_one(sched);
 }
 
+void jzx__worker_hush_fd(struct jzx__worker *me) {
+    jzx__parker_clear_fd(&me->parker);
+    if (me->sched->ops.settle != NULL)
+        me->sched->ops.settle(me);
+}
+
 void jzx__worker_settle_fd(struct jzx__worker *me) {
+    jzx__worker_hush_fd(me);
     if (jzx__worker_has_work(me) || jzx__worker_is_due(me) || me->poll_due) {
         jzx__parker_raise_fd(&me->parker);
         return;
     }
-    jzx__parker_clear_fd(&me->parker);
     jzx__parker_announce(&me->parker, JZX__SLEEPS_ON_FD);
     if (!nothing_came(me)) {
         jzx__parker_cancel(&me->parker);

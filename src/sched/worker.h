@@ -104,6 +104,9 @@ struct jzx__task_ops {
     /* Before the turns of a round, when poll_due says so: takes in what the system has ready for
      * this worker, a bounded number of things, and does not wait. True if there may be more. */
     bool (*poll)(struct jzx__worker *worker);
+    /* A host is about to sleep at the descriptor of this worker: what that tells of is looked at
+     * once more, and poll_due says if there is something. NULL: it tells what is so. */
+    void (*settle)(struct jzx__worker *worker);
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
