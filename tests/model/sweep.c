@@ -125,6 +125,11 @@ static const struct unneeded list[] = {
      "a cancel of one that waits touches nothing else, and the owner stays the same"},
     {"jzx__timer_stash/cas/state", MODEL_RELEASE, false, "as above"},
     {"jzx__timer_stash/cas/state", MODEL_RELAXED, true, "the value is used for the next try only"},
+    /* future.c */
+    {"leave/cas/holders", MODEL_RELEASE, false,
+     "the word was read with acquire, by the load or by the try before"},
+    {"leave/cas/holders", MODEL_RELAXED, true, "the next try acquires"},
+    {"jzx__future_read/load/object", MODEL_RELAXED, false, "its state was read with acquire"},
     /* schedule/core */
     {"jzx__job_step/cas/word", MODEL_ACQUIRE, false,
      "the word decides alone: records change hands by commands, by back and by the mailbox"},
