@@ -80,14 +80,18 @@ static inline jzx_stream stream_of(jzx_context *ctx, jzx_subprocess child, uint3
     return stream;
 }
 
-/* Up to the end of the stream. */
+#define TEXT_SIZE 4096u
+
+/* Up to the end of the stream. The text is the actor's. */
 static inline const char *read_all(jzx_context *ctx, jzx_stream stream) {
-    static _Thread_local char text[4096];
+    char *text = jzx_alloc(ctx, TEXT_SIZE);
     size_t all = 0;
     size_t len;
     jzx_err err;
-    while ((err = jzx_stream_read(ctx, stream, text + all, sizeof text - 1 - all, JZX_NEVER,
-                                  &len)) == JZX_OK)
+    if (!JZX_EXPECT(text != NULL))
+        return "";
+    while ((err = jzx_stream_read(ctx, stream, text + all, TEXT_SIZE - 1 - all, JZX_NEVER, &len)) ==
+           JZX_OK)
         all += len;
     JZX_EXPECT_EQ(err, JZX_ERR_END);
     text[all] = '\0';
