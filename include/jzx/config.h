@@ -201,7 +201,7 @@ typedef struct jzx_config {
     uint32_t urgent_cap;        /* messages of jzx_send_urgent that may wait for one actor (16) */
     bool stamp_messages; /* each message carries the time of its send, see jzx_msg_sent_ns. That
                           * costs a look at the clock and 64 bytes a message; without it nothing */
-    jzx_io_backend io_backend;  /* docs/io.md */
+    jzx_io_backend io_backend; /* docs/io.md */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use
