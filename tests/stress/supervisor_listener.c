@@ -35,10 +35,10 @@ struct storm {
     uint32_t rounds; /* it is over when so many have ended */
     bool ends_early; /* the listener */
     bool is_slow;
-    atomic_uint ended; /* actors, by the observer */
-    uint32_t exits;    /* told; the listener's, as what follows */
-    uint32_t restarts;
-    bool is_done; /* it has heard of the end of the root */
+    atomic_uint ended;    /* actors, by the observer */
+    atomic_uint restarts; /* told */
+    uint32_t exits;       /* told; the listener's, as what follows */
+    bool is_done;         /* it has heard of the end of the root */
     struct entry book[BOOK_SIZE];
 };
 
@@ -77,7 +77,7 @@ static void hear_restart(const jzx_child_event *event) {
     JZX_EXPECT(entry_of(event->before)->has_ended);
     JZX_EXPECT(!entry->has_ended && !entry->was_started);
     entry->was_started = true;
-    storm->restarts++;
+    atomic_fetch_add(&storm->restarts, 1);
     JZX_EXPECT_EQ(event->state, JZX_CHILD_RUNNING);
 }
 
@@ -140,9 +140,15 @@ static bool root_lives(void) {
     return JZX_EXPECT_EQ(jzx_supervisor_info_get(storm->loop, storm->root, &family), JZX_OK);
 }
 
+/* Not before a restart was told, to a listener that stays. */
+static bool is_over(void) {
+    return atomic_load(&storm->ended) >= storm->rounds &&
+           (storm->ends_early || atomic_load(&storm->restarts) > 0);
+}
+
 static void *rage(void *arg) {
     uint64_t random = storm->seed * 31 + (uint64_t)(uintptr_t)arg;
-    for (uint32_t i = 0; atomic_load(&storm->ended) < storm->rounds && root_lives(); i++) {
+    for (uint32_t i = 0; !is_over() && root_lives(); i++) {
         jzx_actor_id branch = JZX_NOBODY;
         jzx_actor_id id = JZX_NOBODY;
         (void)jzx_supervisor_child_id(storm->loop, storm->root, mix(&random) % BRANCHES, &branch);
@@ -231,7 +237,7 @@ static void weather(uint32_t workers, bool ends_early, bool is_slow) {
     if (!ends_early) {
         JZX_EXPECT(here.is_done);
         JZX_EXPECT_EQ(here.exits, atomic_load(&here.ended));
-        JZX_EXPECT(here.restarts > 0 && here.restarts <= here.exits);
+        JZX_EXPECT(atomic_load(&here.restarts) <= here.exits);
     } else {
         JZX_EXPECT(here.exits <= atomic_load(&here.ended));
     }
