@@ -22,8 +22,9 @@ typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
 
 JZX_BEGIN_C
 
-/* NULL for the defaults. Returns NULL without memory or if the configuration is wrong: call
- * jzx_config_check, which names the field. */
+/* NULL for the defaults. Returns NULL without memory; if the configuration is wrong: call
+ * jzx_config_check, which names the field; or if the system lacks what it asks for (JZX_IO_URING,
+ * contain): the log says what. */
 JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
 
 /* How many workers it has, 0 for NULL. */
@@ -98,9 +99,9 @@ JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
  * counted; JZX_ERR_INVALID_ARG, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);
 
-/* Ends what is left as request_stop does, then frees everything. No thread may use the loop during
- * or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the loop is run;
- * JZX_ERR_INVALID_STATE in a child of fork(2), for loops of its parent. */
+/* Stops the remaining actors as jzx_loop_request_stop does, then frees the loop. No thread may use
+ * the loop during or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the
+ * loop is run; JZX_ERR_INVALID_STATE in a child of fork(2), for loops of its parent. */
 JZX_API jzx_err jzx_loop_destroy(jzx_loop *loop);
 
 JZX_END_C
