@@ -9,6 +9,9 @@
  *     banana
  *     sort: 0, head: 0
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pipe2 */
+#endif
 #include <jzx/jzx.h>
 
 #include <fcntl.h>

@@ -123,8 +123,9 @@ typedef enum jzx_on_stall {
 typedef enum jzx_io_backend {
     JZX_IO_AUTO = 0,  /* files by io_uring if the system has it, else by a pool of threads, and in
                        * any case if the program has made the pool JZX_FILE_POOL itself; sockets by
-                       * epoll. The variable JZX_IO_BACKEND of the environment, "epoll" or "uring",
-                       * chooses one of the others here */
+                       * epoll. The environment variable JZX_IO_BACKEND, "epoll" or "uring",
+                       * replaces this value by one of the others; the log warns of any other text,
+                       * which is ignored */
     JZX_IO_EPOLL = 1, /* no io_uring: files by the pool of threads, sockets by epoll */
     JZX_IO_URING = 2  /* files, sockets, watches and signals by io_uring; where the system does not
                        * have it (Linux 5.17), or forbids it, create returns NULL and the log says

@@ -13,8 +13,8 @@
  *
  * Both come exactly once, and after everything that the dead actor had sent to the watcher; they
  * need no memory, and no mailbox bound refuses them. Monitors are notified before links: an actor
- * that has both of the dead one gets JZX_TAG_DOWN first. Whoever is notified may take the name at
- * once. */
+ * that has both of the dead one gets JZX_TAG_DOWN first. An actor that is notified may take the
+ * name at once. */
 #ifndef JZX_EXIT_H
 #define JZX_EXIT_H
 

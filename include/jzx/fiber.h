@@ -16,12 +16,14 @@
  * returns (JZX_EXIT_NORMAL), by jzx_exit, or as any actor ends. While it waits it costs memory
  * (its stack as far as it was touched), and no time.
  *
- * Who waits, waits for one thing at a time, and the calls below are the only places where a fiber
- * is suspended. All of them need the fiber's own context. In a behaviour, an init, a cleanup, a
- * predicate or a callback of the runtime they return JZX_ERR_WOULD_SUSPEND at once, and nothing
- * has happened; config.on_wait makes them fail the actor or abort instead.
- * A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx,
- * JZX_MS(50)); one that has passed already, 0 for instance, makes the call look once and not wait.
+ * A fiber waits for one thing at a time, and is suspended only in calls that say so: those below
+ * and the plain forms of jzx/stream.h, jzx/file.h and their like. All of them need the fiber's own
+ * context. In a behaviour, an init, a cleanup, a predicate or a callback of the runtime they return
+ * JZX_ERR_WOULD_SUSPEND at once, and nothing has happened; config.on_wait makes them fail the actor
+ * or abort instead.
+ *
+ * A deadline is a time of the loop (jzx_loop_now): JZX_NEVER, or jzx_in(ctx, JZX_MS(50)); one that
+ * has passed already, 0 for instance, makes the call look once and not wait.
  * A wait that has timed out (JZX_ERR_TIMEOUT) has consumed nothing. A deadline counts when the
  * fiber gets its turn and what it waits for is not there: a message or an answer that came in the
  * same millisecond, or after it but before that turn, wins.
@@ -115,9 +117,9 @@ JZX_API jzx_err jzx_call(jzx_context *ctx, jzx_actor_id to, const void *data, si
 JZX_API jzx_err jzx_join(jzx_context *ctx, jzx_actor_id id, uint64_t deadline_ns,
                          jzx_exit_notice *how);
 
-/* Sends a copy, as jzx_send does, and waits while the mailbox of the receiver is full. Who waits
- * for room at one actor, fibers and threads (jzx_send_wait) alike, stands in one line: room goes to
- * the first in it, and jzx_send is refused (JZX_ERR_MAILBOX_FULL) meanwhile. The message is sent
+/* Sends a copy, as jzx_send does, and waits while the mailbox of the receiver is full. All that
+ * wait for room at one actor, fibers and threads (jzx_send_wait) alike, form one queue: room goes
+ * to its head, and jzx_send is refused (JZX_ERR_MAILBOX_FULL) meanwhile. The message is sent
  * once if this returns JZX_OK, and else not at all. It waits only for an actor that refuses what it
  * has no room for (on_full): others take each message. JZX_ERR_TIMEOUT; JZX_ERR_NO_SUCH_ACTOR, also
  * if the receiver ends, or stops after its queue, while this waits; JZX_ERR_MAILBOX_FULL for the

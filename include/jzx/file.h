@@ -7,9 +7,10 @@
  *     jzx_file_write(ctx, file, line, strlen(line), 0, JZX_NEVER, NULL);
  *     jzx_file_close(ctx->loop, file);
  *
- * The system calls are made on threads of a pool of their own (jzx/blocking.h), which is called
- * JZX_FILE_POOL and has JZX_DEFAULT_FILE_THREADS threads; to set its limits, make a pool of that
- * name before the first call. When its queue is full a call is JZX_ERR_FULL, at once.
+ * Requests go to io_uring where the system has it, unless config.io_backend says otherwise, and
+ * else to a pool of threads of their own (jzx/blocking.h). The pool is called JZX_FILE_POOL and has
+ * JZX_DEFAULT_FILE_THREADS threads; to set its limits, make a pool of that name before the first
+ * call. When its queue is full a call is JZX_ERR_FULL, at once.
  *
  * Each operation comes in three forms. The plain one suspends a fiber until it is complete, and
  * returns JZX_ERR_WOULD_SUSPEND elsewhere; buffers and paths are borrowed until it returns. The one
@@ -17,8 +18,9 @@
  * that ends in _async returns a future (jzx/future.h), and may be called on any thread. The last
  * two copy what they are given.
  *
- * **Deadlines and cancels** stop an operation that waits for a thread. One that has begun goes on
- * to its end, and returns what it has come to: a system call on a file cannot be taken back.
+ * **Deadlines and cancels** stop an operation that waits for a thread, or that io_uring can stop.
+ * Any other that has begun runs to its end, and returns its result: a system call on a file cannot
+ * be taken back.
  *
  * **Order.** Operations that are pending at the same time run at the same time, in any order. Those
  * that use the position of the file (JZX_FILE_HERE) do so one at a time: a second one is
@@ -26,18 +28,19 @@
  *
  * **Owners.** A file belongs to the actor that opened it, or that it was given to, and is closed
  * when that ends; one that an _async form has opened belongs to nobody until it is given away, and
- * is closed with the loop at the latest. Whoever has the handle may use it; only the owner may give
- * it away.
+ * is closed with the loop at the latest. Any actor or thread that has the handle may use it; only
+ * the owner may give it away.
  *
  * **Handles** are plain data. One whose file is closed is JZX_ERR_CLOSED for ever: no handle ever
  * means another file.
  *
  * **Errors** common to all: JZX_ERR_INVALID_ARG (NULL, a wrong context, a length or tag out of
- * range), JZX_ERR_CLOSED, JZX_ERR_FULL, JZX_ERR_NO_THREAD, JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED,
- * JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED; of the _to forms JZX_ERR_NO_SUCH_ACTOR (this actor works
- * off its queue). Of the system: JZX_ERR_NOT_FOUND, JZX_ERR_EXISTS, JZX_ERR_PERMISSION,
- * JZX_ERR_NO_DESCRIPTORS, JZX_ERR_NO_SPACE (also a limit on the size of files), JZX_ERR_TOO_LONG
- * (a path), JZX_ERR_UNSUPPORTED, and JZX_ERR_IO for what has no name of its own. The errno is in
+ * range, a read of a file that is open for writing only, or the reverse), JZX_ERR_CLOSED,
+ * JZX_ERR_FULL, JZX_ERR_NO_THREAD, JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED, JZX_ERR_NO_MEMORY,
+ * JZX_ERR_LOOP_CLOSED; of the _to forms JZX_ERR_NO_SUCH_ACTOR (this actor works off its queue). Of
+ * the system: JZX_ERR_NOT_FOUND, JZX_ERR_EXISTS, JZX_ERR_PERMISSION, JZX_ERR_NO_DESCRIPTORS,
+ * JZX_ERR_NO_SPACE (also a limit on the size of files), JZX_ERR_TOO_LONG (a path),
+ * JZX_ERR_UNSUPPORTED, and JZX_ERR_IO for what has no name of its own. The errno is in
  * jzx_last_os_error, in jzx_result.os_error, or in the text of the future. An error is returned by
  * the call or comes with the completion, never both. */
 #ifndef JZX_FILE_H
@@ -75,7 +78,7 @@ enum {
     JZX_FILE_READ = 0x01,
     JZX_FILE_WRITE = 0x02,
     JZX_FILE_CREATE = 0x04,    /* if it is not there, with the mode less the umask */
-    JZX_FILE_NEW = 0x08,       /* with CREATE: JZX_ERR_EXISTS if it is there */
+    JZX_FILE_NEW = 0x08,       /* with CREATE: JZX_ERR_EXISTS if it is there; else no effect */
     JZX_FILE_TRUNCATE = 0x10,  /* what was in it is gone */
     JZX_FILE_APPEND = 0x20,    /* each write goes to the end */
     JZX_FILE_DIRECTORY = 0x40, /* to sync one; anything else fails */

@@ -20,7 +20,7 @@
  * JZX_ERR_LOOP_CLOSED and rejects its future with that error. The allocator of the loop must still
  * be there.
  *
- * Whoever reads a rejected future gets its error from the call that reads, as if it were the call's
+ * A call that reads a rejected future returns the error of the future as if it were the call's
  * own: JZX_ERR_TIMEOUT may be the deadline of the wait or what the promise was rejected with. Where
  * that matters jzx_future_state tells. A rejection that nobody has read when the last handle is
  * released is shown to the observer (JZX_EVENT_UNHANDLED_REJECTION; by a thread that is no worker,

@@ -3,7 +3,7 @@
  * while it has members or subscribers; nobody creates or deletes it. Names are as in jzx/name.h,
  * but a space of their own: a group and an actor may have the same name.
  *
- * Who joins, leaves and subscribes is the actor itself, in its turn: those calls take its context.
+ * An actor joins, leaves and subscribes itself, in its turn: those calls take its context.
  * Sending and looking is for any thread, and takes no lock to send. When an actor ends it leaves
  * all its groups, before its cleanup runs. */
 #ifndef JZX_GROUP_H
@@ -83,12 +83,12 @@ JZX_API jzx_err jzx_group_monitor(jzx_context *ctx, const char *group, jzx_actor
  * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_group_demonitor(jzx_context *ctx, const char *group);
 
-/* Sends to every member as jzx_send does, the caller too if it is one. Whoever is a member during
- * the whole call is sent it exactly once; who joins or leaves meanwhile may be. Payloads of more
- * than JZX_MSG_INLINE bytes are copied once for all, and shared (jzx_msg_share): receivers must
- * not write to them. *delivered (may be NULL) is how many mailboxes have accepted it; refusals by
- * single members (full, ending) are counted by jzx_loop_stats and are no error, nor is a group
- * without members. Any thread; never blocks.
+/* Sends to every member as jzx_send does, the caller too if it is one. An actor that is a member
+ * during the whole call is sent it exactly once; one that joins or leaves meanwhile may be missed.
+ * Payloads of more than JZX_MSG_INLINE bytes are copied once for all, and shared (jzx_msg_share):
+ * receivers must not write to them. *delivered (may be NULL) is how many mailboxes have accepted
+ * it; refusals by single members (full, ending) are counted by jzx_loop_stats and are no error, nor
+ * is a group without members. Any thread; never blocks.
  * JZX_ERR_INVALID_ARG as for jzx_send, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY (for the copy); then
  * nothing was sent and *delivered is untouched. */
 JZX_API jzx_err jzx_group_broadcast(jzx_loop *loop, const char *group, jzx_actor_id from,

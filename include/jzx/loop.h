@@ -22,8 +22,9 @@ typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
 
 JZX_BEGIN_C
 
-/* NULL for the defaults. Returns NULL without memory or if the configuration is wrong: call
- * jzx_config_check, which names the field. */
+/* NULL for the defaults. Returns NULL without memory; if the configuration is wrong: call
+ * jzx_config_check, which names the field; or if the system lacks what it asks for (JZX_IO_URING,
+ * contain): the log says what. */
 JZX_API JZX_MUST_USE jzx_loop *jzx_loop_create(const jzx_config *config);
 
 /* How many workers it has, 0 for NULL. */
@@ -81,14 +82,14 @@ JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
  * JZX_ERR_LOOP_CLOSED from now on, every actor, daemons too, works off what waits and ends with
  * JZX_EXIT_NORMAL; supervised ones are asked by their supervisors, the last child first, and end
  * with JZX_EXIT_SHUTDOWN (see jzx/supervisor.h). As by JZX_STOP_AFTER_QUEUE sends to one that has
- * seen the request are JZX_ERR_NO_SUCH_ACTOR: who has nothing waiting ends first, and answers that
- * are still made for it do not reach it. Actors that need each other to the end belong under a
+ * seen the request are JZX_ERR_NO_SUCH_ACTOR: an actor without messages ends first, and answers to
+ * its questions do not reach it any more. Actors that need each other to the end belong under a
  * supervisor, those that are needed for longest first. Then run returns, whoever holds the loop.
- * Whoever is still alive at the deadline is reported (JZX_EVENT_STOP_LATE and the log, with what it
- * is doing) and ended as by request_stop, and so is what it has not handled (JZX_EVENT_DRAIN_CUT;
- * the log has the sum); a behaviour that does not return cannot be ended: run waits for it, and
- * then ends the others, too. Called again, the earlier deadline holds. Does not wait. Any thread,
- * also in a signal handler. JZX_ERR_INVALID_ARG. */
+ * An actor that is still alive at the deadline is reported (JZX_EVENT_STOP_LATE and the log, with
+ * what it is doing), and so are the messages that it has not handled (JZX_EVENT_DRAIN_CUT; the log
+ * has the sum); then it is ended as by request_stop. A behaviour that does not return cannot be
+ * ended: run waits for it, and then ends the others, too. Of several calls the earliest deadline
+ * counts. Does not wait. Any thread, also in a signal handler. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 
 /* Has fn(loop, ctx) called on worker 0 (after a stall that may be on a spare thread; for your own
@@ -98,9 +99,9 @@ JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
  * counted; JZX_ERR_INVALID_ARG, JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_loop_call(jzx_loop *loop, jzx_call_fn fn, void *ctx);
 
-/* Ends what is left as request_stop does, then frees everything. No thread may use the loop during
- * or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the loop is run;
- * JZX_ERR_INVALID_STATE in a child of fork(2), for loops of its parent. */
+/* Stops the remaining actors as jzx_loop_request_stop does, then frees the loop. No thread may use
+ * the loop during or after the call. NULL is fine. JZX_ERR_BUSY, and nothing happens, while the
+ * loop is run; JZX_ERR_INVALID_STATE in a child of fork(2), for loops of its parent. */
 JZX_API jzx_err jzx_loop_destroy(jzx_loop *loop);
 
 JZX_END_C

@@ -98,13 +98,13 @@ JZX_API jzx_err jzx_send_async(jzx_loop *loop, jzx_actor_id to, const void *data
                                uint32_t tag);
 
 /* jzx_send_async that blocks the thread while the mailbox of the receiver is full: for threads that
- * drive no loop. Who waits for room stands in line (see jzx_send_until in fiber.h). deadline_ns is
- * a time of the loop (jzx_loop_now) or JZX_NEVER; one that has passed makes it look once. While the
- * loop does not run it waits, or times out. On JZX_OK the message was sent once, else not at all.
- * JZX_ERR_TIMEOUT; JZX_ERR_NO_SUCH_ACTOR, also if the receiver ends, or stops after its queue,
- * meanwhile; JZX_ERR_LOOP_CLOSED, also if the loop ends meanwhile; JZX_ERR_WOULD_SUSPEND on a
- * thread that drives a loop (in a behaviour, a fiber, a callback); the other errors of jzx_send.
- * The loop must not be destroyed before it has returned. */
+ * drive no loop. Senders that wait for room form one queue (see jzx_send_until in fiber.h).
+ * deadline_ns is a time of the loop (jzx_loop_now) or JZX_NEVER; one that has passed makes it look
+ * once. While the loop does not run it waits, or times out. On JZX_OK the message was sent once,
+ * else not at all. JZX_ERR_TIMEOUT; JZX_ERR_NO_SUCH_ACTOR, also if the receiver ends, or stops
+ * after its queue, meanwhile; JZX_ERR_LOOP_CLOSED, also if the loop ends meanwhile;
+ * JZX_ERR_WOULD_SUSPEND on a thread that drives a loop (in a behaviour, a fiber, a callback); the
+ * other errors of jzx_send. The loop must not be destroyed before it has returned. */
 JZX_API jzx_err jzx_send_wait(jzx_loop *loop, jzx_actor_id to, const void *data, size_t len,
                               uint32_t tag, uint64_t deadline_ns);
 

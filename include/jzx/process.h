@@ -84,8 +84,9 @@ typedef struct jzx_process_ops {
      * for the call. Anything but JZX_OK (JZX_ERR_UNKNOWN_METHOD, say) ends the process, with
      * JZX_EXIT_FAIL. May be NULL. */
     jzx_err (*init)(jzx_context *ctx, const char *method, const void *input, size_t len);
-    /* Handles events. The first step after the init has none, perhaps. Anything but JZX_OK ends the
-     * process, with JZX_EXIT_FAIL. Never waits. */
+    /* Handles events. The first step follows the init, with the messages that have come by then, or
+     * without events: keep in the state that the process has begun, count does not tell. Anything
+     * but JZX_OK ends the process, with JZX_EXIT_FAIL. Never waits. */
     jzx_err (*step)(jzx_context *ctx, const jzx_process_event *events, size_t count,
                     jzx_step_out *out);
     /* Releases what ctx->state holds. Called once for each process that was spawned, whatever

@@ -163,9 +163,9 @@ JZX_API jzx_err jzx_subprocess_stream(jzx_loop *loop, jzx_subprocess child, uint
 
 /* ---- its end ----
  *
- * Any number may wait; each gets the same status, as does one that asks later. JZX_ERR_IO with
- * ECHILD: it has ended, but something else in this program has taken its status: another waitpid,
- * or SIGCHLD is ignored. */
+ * Any number may wait; each gets the same status, as does one that asks later. status may be NULL.
+ * JZX_ERR_IO with ECHILD: it has ended, but something else in this program has taken its status:
+ * another waitpid, or SIGCHLD is ignored. */
 
 JZX_API jzx_err jzx_subprocess_wait(jzx_context *ctx, jzx_subprocess child, uint64_t deadline_ns,
                                     jzx_subprocess_status *status);

@@ -43,7 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whom the failure of one child concerns. */
+/* Which children the failure of one child restarts. */
 typedef enum jzx_strategy {
     JZX_ONE_FOR_ONE = 0,  /* itself */
     JZX_ONE_FOR_ALL = 1,  /* all: they are stopped, and all are started again */

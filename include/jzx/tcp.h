@@ -2,8 +2,8 @@
 /* TCP: how streams and listeners (jzx/stream.h) come to be.
  *
  * Addresses are numeric, with a port: "127.0.0.1:5555", "[::1]:5555", "0.0.0.0:0", "[::]:0", and
- * with a zone "[fe80::1%eth0]:80". Port 0 of a listener lets the system choose: ask
- * jzx_listener_address. */
+ * with a zone "[fe80::1%eth0]:80"; for host names see jzx/resolve.h. Port 0 of a listener lets the
+ * system choose: ask jzx_listener_address. */
 #ifndef JZX_TCP_H
 #define JZX_TCP_H
 

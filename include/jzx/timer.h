@@ -6,8 +6,8 @@
  * and waits behind what waits already. A timer never fires early. It fires at a whole millisecond
  * of the loop's clock, the first one at or after its time, with a delay of 0 the first one strictly
  * after the call; and later if its worker is busy. Those of one millisecond fire in the order in
- * which they were set. Nothing bounds the timers of an actor but memory: who lets others set them
- * counts them. See docs/timers.md.
+ * which they were set. Nothing bounds the timers of an actor but memory: an actor that lets others
+ * set them has to count them. See docs/timers.md.
  *
  * A behaviour that wants to be reminded:
  *

@@ -17,7 +17,8 @@ pub const Loop = struct {
 
     /// All memory of the loop comes from `allocator`. It is called from every thread that uses the
     /// loop, so it must be safe for threads unless the program has one; it must outlive the loop.
-    /// `error.InvalidArg`: `wrongField` names the field.
+    /// `error.InvalidArg`: `wrongField` names the field. `error.OutOfMemory` also if the system
+    /// lacks what the options ask for, such as io_uring: the log says what.
     pub fn init(allocator: std.mem.Allocator, options: Options) Error!Loop {
         const kept = try allocator.create(std.mem.Allocator);
         errdefer allocator.destroy(kept);
@@ -30,7 +31,7 @@ pub const Loop = struct {
         return .{ .raw = raw, .allocator = kept };
     }
 
-    /// Ends what is left and frees everything. Not while the loop runs.
+    /// Stops the remaining actors and frees the loop. Not while it runs.
     pub fn deinit(loop: Loop) void {
         if (c.jzx_loop_destroy(loop.raw) != 0)
             @panic("jzx: deinit of a loop that runs");
