@@ -78,7 +78,7 @@ enum {
     JZX_FILE_READ = 0x01,
     JZX_FILE_WRITE = 0x02,
     JZX_FILE_CREATE = 0x04,    /* if it is not there, with the mode less the umask */
-    JZX_FILE_NEW = 0x08,       /* with CREATE: JZX_ERR_EXISTS if it is there; else no effect */
+    JZX_FILE_NEW = 0x08,       /* only with CREATE: JZX_ERR_EXISTS if it is there */
     JZX_FILE_TRUNCATE = 0x10,  /* what was in it is gone */
     JZX_FILE_APPEND = 0x20,    /* each write goes to the end */
     JZX_FILE_DIRECTORY = 0x40, /* to sync one; anything else fails */

@@ -29,7 +29,9 @@ static bool ask_open(struct jzx__file_request *request, const char *path, uint32
     bool reads = (how & JZX_FILE_READ) != 0;
     bool writes = (how & JZX_FILE_WRITE) != 0;
     int flags = O_NOCTTY | (reads && writes ? O_RDWR : writes ? O_WRONLY : O_RDONLY);
-    if (path == NULL || (how & ~(uint32_t)HOWS) != 0 || !(reads || writes) || mode > 07777)
+    bool is_new_alone = (how & (JZX_FILE_NEW | JZX_FILE_CREATE)) == JZX_FILE_NEW;
+    if (path == NULL || (how & ~(uint32_t)HOWS) != 0 || !(reads || writes) || mode > 07777 ||
+        is_new_alone)
         return false;
     for (size_t i = 0; i < sizeof flags_of_how / sizeof flags_of_how[0]; i++)
         flags |= how & flags_of_how[i].how ? flags_of_how[i].flag : 0;

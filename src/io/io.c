@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/os_error.h"
 
 #include "jzx/io.h"
 
@@ -26,16 +27,18 @@ static jzx_io_backend wanted_backend(struct jzx_loop *loop, const jzx_config *co
     return JZX_IO_AUTO;
 }
 
-/* False if it was asked for by name, and is not to be had. */
-static bool has_backend(struct jzx_loop *loop, const struct jzx__io *io) {
+/* False if it was asked for by name, and is not available. */
+static bool has_backend(struct jzx_loop *loop, const struct jzx__io *io, const char *by) {
     struct jzx__poller poller = {
         .ops = io->poller, .os = io->os, .allocator = &loop->sched.allocator, .fd = -1};
     if (io->backend != JZX_IO_URING)
         return true;
     int err = poller.ops->open(&poller);
     if (err < 0) {
+        char text[JZX__OS_ERROR_TEXT_SIZE];
+        jzx__os_error_text(-err, text, sizeof text);
         jzx__log(&loop->sched.log, JZX_LOG_ERROR,
-                 "io_backend is JZX_IO_URING, and io_uring is not to be had: errno %d", -err);
+                 "%s asks for io_uring, which is not available: %s", by, text);
         return false;
     }
     poller.ops->close(&poller);
@@ -50,7 +53,8 @@ bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config) {
     io->os = &jzx__os_system;
     io->backend = wanted_backend(loop, config);
     io->poller = io->backend == JZX_IO_URING ? &jzx__poller_uring : &jzx__poller_epoll;
-    if (!has_backend(loop, io)) {
+    if (!has_backend(loop, io,
+                     config->io_backend == JZX_IO_URING ? "io_backend" : "JZX_IO_BACKEND")) {
         jzx__free(&loop->sched.allocator, io, sizeof *io);
         return false;
     }

@@ -145,6 +145,8 @@ static void fail_to_open(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_file_open(ctx, "a", JZX_FILE_CREATE, 0, JZX_NEVER, &file),
                   JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_file_open(ctx, "a", RW | 0x100, 0, JZX_NEVER, &file), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_file_open(ctx, "a", RW | JZX_FILE_NEW, 0, JZX_NEVER, &file),
+                  JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_file_open(ctx, "a", RW, 0, JZX_NEVER, NULL), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_file_open(ctx, "a", RW, 0, 0, &file), JZX_ERR_TIMEOUT);
 }
