@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BLOCK 131072u
+#define BLOCK 524288u
 #define MIB 1048576u
-#define COPIERS 4u
+#define COPIERS 2u
 #define SMALL 4096u
 #define PATH_SIZE 256u
 
