@@ -67,7 +67,7 @@ JZX_TEST(threads_go_on_where_a_ring_has_stopped) {
         JZX_EXPECT(request.err == JZX_OK && request.count == 6);
         assert_int_equal(pread(file.fd, text, 6, 10), 6);
         JZX_EXPECT(memcmp(text, "......", (size_t)put) == 0);
-        JZX_EXPECT(memcmp(text + put, "abcdef" + put, 6 - (size_t)put) == 0);
+        JZX_EXPECT(memcmp(text + put, &"abcdef"[put], 6 - (size_t)put) == 0);
     }
     (void)close(file.fd);
     (void)unlink(path);
