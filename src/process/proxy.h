@@ -58,7 +58,7 @@ struct jzx__proxy *jzx__proxy_find(const struct jzx__process *process,
 bool jzx__proxy_end(struct jzx__process *process, struct jzx__proxy *proxy,
                     const jzx_result *result, uint64_t *tag);
 
-/* The process is upgraded, and about to go on with another epoch. In its turn. */
+/* The process is upgraded, and about to go on with another epoch. In its turn, with its worker. */
 void jzx__proxies_drop(struct jzx__own *own, const struct jzx__process *process);
 
 void jzx__proxies_deinit(struct jzx__process *process);
