@@ -234,9 +234,9 @@ static struct {
 static void accept_for_ever(jzx_context *ctx) {
     jzx_stream stream;
     JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &shared.listener), JZX_OK);
-    JZX_EXPECT_EQ(jzx_listener_address(ctx->loop, shared.listener, shared.address,
-                                       sizeof shared.address),
-                  JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_listener_address(ctx->loop, shared.listener, shared.address, sizeof shared.address),
+        JZX_OK);
     atomic_store(&shared.is_open, true);
     JZX_EXPECT_EQ(jzx_tcp_accept(ctx, shared.listener, JZX_NEVER, &stream), JZX_ERR_CLOSED);
 }

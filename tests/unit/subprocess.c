@@ -222,8 +222,8 @@ static void leave_behind(jzx_context *ctx) {
     static const char *const idle[] = {"sleep", "600", NULL};
     jzx_subprocess_info info = {.size = sizeof info};
     jzx_subprocess child = JZX_NO_SUBPROCESS;
-    JZX_EXPECT_EQ(
-        jzx_subprocess_spawn(ctx, &JZX_SUBPROCESS_OPTS(.argv = idle), JZX_NEVER, &child), JZX_OK);
+    JZX_EXPECT_EQ(jzx_subprocess_spawn(ctx, &JZX_SUBPROCESS_OPTS(.argv = idle), JZX_NEVER, &child),
+                  JZX_OK);
     JZX_EXPECT_EQ(jzx_subprocess_info_get(ctx->loop, child, &info), JZX_OK);
     *(int *)ctx->state = info.pid;
 }
