@@ -153,7 +153,7 @@ void jzx__proxies_drop(struct jzx__own *own, const struct jzx__process *process)
         proxy->is_complete = is_over && proxy->kind->close_source != NULL;
         is_any_complete |= proxy->is_complete;
     }
-    /* Messages are there to be read while the mailbox takes them, and that is this turn's to say, as
+    /* Messages are there to be read while the mailbox takes them, and that is this turn's to say:
      * it has its worker. Else the streams are closed when the messages come. */
     bool is_open = (jzx__task_inbox(&own->turn->actor->task) & JZX__INBOX_CLOSED) == 0;
     if (is_any_complete && is_open)

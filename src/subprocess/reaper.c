@@ -48,8 +48,8 @@ static void kill_it(struct jzx__reaper *reaper, struct jzx__orphan *orphan) {
     (void)jzx__process_signal(reaper->os, orphan, SIGKILL);
 }
 
-/* The loop is destroyed. One that has other rights by now, and cannot be killed, would be waited for
- * as long as it pleases: it is let go as if it was detached. */
+/* The loop is destroyed. One that has other rights by now, and cannot be killed, would be waited
+ * for as long as it pleases: it is let go as if it was detached. */
 static void kill_last(struct jzx__reaper *reaper, struct jzx__orphan *orphan) {
     kill_it(reaper, orphan);
     orphan->is_detached = reaper->os->signal(orphan->pidfd, SIGKILL) == -EPERM;
