@@ -29,7 +29,7 @@ struct jzx__proxy {
     uint32_t epoch;
     uint32_t next_free; /* free: index plus one of another, or 0 */
     bool is_dropped;    /* V3: its command has completed otherwise */
-    bool is_complete;   /* V4: to be revoked */
+    bool is_complete;   /* V4: to be revoked, if it was not cancelled */
     bool is_revoked;    /* V4: it was */
 };
 
