@@ -26,6 +26,10 @@
  * close; only the owner may give it away. Its streams are streams as any other (jzx/stream.h), and
  * belong to the same actor at first.
  *
+ * **Threads.** The first spawn of a loop starts one thread beside its pools, "jzx-reaper", and the
+ * loop keeps it until it is destroyed. It runs no code of the program: it waits for subprocesses
+ * that have lost their owner, whether the loop runs or not. A loop that starts none has none.
+ *
  * **Handles** are plain data. One that was closed is JZX_ERR_CLOSED for ever. A subprocess that has
  * ended keeps its handle, its status and one descriptor until it is closed. One that the owner's
  * worker has no memory to watch is closed by the library, as a socket would be.

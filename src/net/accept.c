@@ -206,8 +206,16 @@ static void on_abandon(struct jzx__socket *socket, struct jzx__socket_wait *wait
     go_on(jzx__listener_of(socket), me, done);
 }
 
+/* It listens no more when this returns, and its address is free: also if somebody else has the file
+ * for a moment longer, as a child of fork, or a poller (poller/P6). */
+static void put_away(struct jzx__socket *socket, int fd) {
+    (void)jzx__socket_os(socket)->shutdown(fd, SHUT_RDWR);
+    (void)jzx__socket_os(socket)->close(fd);
+}
+
 const struct jzx__socket_ops jzx__listener_ops = {.ready = on_ready,
                                                   .end = on_end,
+                                                  .put_away = put_away,
                                                   .listed = on_listed,
                                                   .expire = on_expire,
                                                   .abandon = on_abandon};

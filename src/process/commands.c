@@ -282,12 +282,13 @@ void jzx__commands_dispatch(jzx_context *ctx, struct jzx__process *process) {
     out->count = kept;
 }
 
-void jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process) {
+bool jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
-        return;
+        return true;
+    bool has_worker = own.me != NULL;
     struct jzx__actor_ops *ops = jzx__own_part(&own, JZX__PART_OP);
-    if (ops != NULL) {
+    if (has_worker && ops != NULL) {
         struct jzx__link *ring = &ops->listed.ring;
         for (struct jzx__link *link = ring->next; link != ring;) {
             const struct jzx__op *op = JZX_CONTAINER_OF(link, struct jzx__op, at_owner);
@@ -298,4 +299,5 @@ void jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process) 
         jzx__proxies_drop(&own, process);
     }
     jzx__own_end(&own);
+    return has_worker;
 }

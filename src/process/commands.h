@@ -37,8 +37,9 @@ const jzx_command_handler *jzx__command_find(struct jzx_loop *loop, uint16_t com
  * could not begin stay in the out, with their error (P4). */
 void jzx__commands_dispatch(jzx_context *ctx, struct jzx__process *process);
 
-/* Cancels all commands of the process, in its turn: it goes on with another epoch. */
-void jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process);
+/* Cancels all commands of the process, in its turn: it goes on with another epoch. False: the turn
+ * has lost its worker, and nothing was done. */
+bool jzx__commands_cancel(jzx_context *ctx, const struct jzx__process *process);
 
 /* True if the operation is a command. */
 bool jzx__op_is_command(const struct jzx__op *op);

@@ -89,7 +89,7 @@ static void end(jzx_context *ctx, jzx_exit_reason reason) {
         process->ops->close(ctx);
 }
 
-/* P5, P6. */
+/* P5, P6; its commands are cancelled. */
 static jzx_err upgrade(jzx_context *ctx, struct jzx__process *process) {
     struct jzx_step_out *out = &process->out;
     const jzx_process_ops *old = process->ops;
@@ -98,7 +98,6 @@ static jzx_err upgrade(jzx_context *ctx, struct jzx__process *process) {
     process->method = out->method;
     out->input = NULL;
     out->method = NULL;
-    jzx__commands_cancel(ctx, process);
     process->epoch++;
     process->outstanding = 0;
     if (old->close != NULL)
@@ -120,6 +119,20 @@ static void open_event(struct jzx__turn *turn, struct jzx__process *process, uin
     process->opened = index;
 }
 
+/* What the step wants at once. An upgrade takes back what reads have consumed (proxy/V4), which
+ * needs a worker: if the thread has lost its own, the next turn begins with this. */
+static void carry_out(jzx_context *ctx, struct jzx__process *process) {
+    const struct jzx_step_out *out = &process->out;
+    bool upgrades = process->err == JZX_OK && out->status == JZX__STEP_UPGRADE;
+    process->is_held_up = upgrades && !jzx__commands_cancel(ctx, process);
+    if (process->is_held_up)
+        return;
+    if (upgrades)
+        process->err = upgrade(ctx, process);
+    if (process->err == JZX_OK && out->status != JZX__STEP_DONE && out->count != 0)
+        jzx__commands_dispatch(ctx, process);
+}
+
 /* The step, and what it wants at once. */
 static void run(struct jzx__turn *turn, struct jzx__process *process, uint32_t count) {
     jzx_context *ctx = &turn->ctx;
@@ -127,10 +140,7 @@ static void run(struct jzx__turn *turn, struct jzx__process *process, uint32_t c
     out->is_open = true;
     process->err = process->ops->step(ctx, process->events, count, out);
     out->is_open = false;
-    if (process->err == JZX_OK && out->status == JZX__STEP_UPGRADE)
-        process->err = upgrade(ctx, process);
-    if (process->err == JZX_OK && out->status != JZX__STEP_DONE && out->count != 0)
-        jzx__commands_dispatch(ctx, process);
+    carry_out(ctx, process);
     process->has_stepped = true;
 }
 
@@ -373,6 +383,18 @@ static enum jzx__fate wait(struct jzx__worker *me, struct jzx__actor *actor,
 
 /* ---- the turn ---- */
 
+/* From code of the process. */
+static enum jzx__fate come_back(struct jzx__worker *me, struct jzx__turn *turn,
+                                struct jzx__process *process) {
+    struct jzx__actor *actor = turn->actor;
+    if (JZX_UNLIKELY(jzx__seat_enter(turn->seat) != me))
+        return jzx__turn_lose(me, turn);
+    if (turn->ctx.state != actor->task.arg)
+        actor->task.arg = turn->ctx.state;
+    jzx__worker_count_message(me);
+    return settle(me, actor, process);
+}
+
 static enum jzx__fate make_step(struct jzx__worker *me, struct jzx__turn *turn,
                                 struct jzx__process *process) {
     struct jzx__actor *actor = turn->actor;
@@ -390,19 +412,23 @@ static enum jzx__fate make_step(struct jzx__worker *me, struct jzx__turn *turn,
     jzx__seat_leave(seat, 0);
     run(turn, process, count);
     close_event(turn, process);
-    if (JZX_UNLIKELY(jzx__seat_enter(seat) != me))
-        return jzx__turn_lose(me, turn);
-    if (turn->ctx.state != actor->task.arg)
-        actor->task.arg = turn->ctx.state;
-    jzx__worker_count_message(me);
-    return settle(me, actor, process);
+    return come_back(me, turn, process);
+}
+
+/* The step before has lost its worker, and could not be carried out without one. */
+static enum jzx__fate finish_step(struct jzx__worker *me, struct jzx__turn *turn,
+                                  struct jzx__process *process) {
+    jzx__seat_leave(turn->seat, 0);
+    carry_out(&turn->ctx, process);
+    return come_back(me, turn, process);
 }
 
 static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__actor *actor = turn->actor;
     struct jzx__process *process = jzx__process_of(actor);
     if (JZX_UNLIKELY(process->has_stepped)) {
-        enum jzx__fate fate = settle(me, actor, process);
+        enum jzx__fate fate =
+            process->is_held_up ? finish_step(me, turn, process) : settle(me, actor, process);
         if (fate != JZX__FATE_GOES_ON)
             return fate;
     }

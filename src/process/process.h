@@ -100,6 +100,7 @@ struct jzx__process {
     uint32_t batch_count;
     uint32_t opened;  /* the event whose message is turn->current; JZX__NO_EVENT: none */
     bool has_stepped; /* P1 */
+    bool is_held_up;  /* has_stepped: its upgrade is the next turn's */
     bool is_due;      /* it is stepped with or without events */
     bool is_done;     /* it has said so */
     jzx_err err;      /* of the last init or step */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "process/commands.h"
 
+#include <sched.h>
 #include <string.h>
 
 #define PROXIES_FIRST 4u
@@ -132,14 +133,24 @@ static void revoke_all(struct jzx__own *own, const struct jzx__process *process)
     struct jzx__link *ring = &ops->listed.ring; /* in the order of their begin */
     for (struct jzx__link *link = ring->prev; link != ring; link = link->prev) {
         struct jzx__op *op = JZX_CONTAINER_OF(link, struct jzx__op, at_owner);
-        struct jzx__proxy *proxy =
-            jzx__op_is_command(op) ? NULL : jzx__proxy_find(process, op->message);
+        if (jzx__op_is_command(op) || !jzx__op_is_done(op))
+            continue;
+        struct jzx__proxy *proxy = jzx__proxy_find(process, op->message);
         if (proxy == NULL || !proxy->is_complete)
             continue;
         proxy->is_revoked = true;
         if (!jzx__op_revoke(own, op))
             (void)proxy->kind->close_source(process->loop, proxy->object);
     }
+}
+
+/* A read that was cancelled has ended, unless another thread has its bytes already, and is about to
+ * complete it: the one that serves the stream, if that belongs to another actor. */
+static void await_end(const struct jzx__process *process, const struct jzx__proxy *proxy) {
+    const struct jzx__op *op =
+        jzx__op_slot_at(jzx__op_slots_of(process->loop), (uint32_t)proxy->op); /* V1: LISTED */
+    while (!jzx__op_is_done(op))
+        sched_yield();
 }
 
 void jzx__proxies_drop(struct jzx__own *own, const struct jzx__process *process) {
@@ -149,13 +160,15 @@ void jzx__proxies_drop(struct jzx__own *own, const struct jzx__process *process)
         struct jzx__proxy *proxy = &proxies->all[i];
         if (proxy->op == JZX_NO_OP || proxy->epoch != process->epoch || proxy->kind->goes_on)
             continue;
-        bool is_over = jzx_op_cancel(process->loop, proxy->op) != JZX_OK;
-        proxy->is_complete = is_over && proxy->kind->close_source != NULL;
+        (void)jzx_op_cancel(process->loop, proxy->op);
+        proxy->is_complete = proxy->kind->close_source != NULL;
         is_any_complete |= proxy->is_complete;
+        if (proxy->is_complete)
+            await_end(process, proxy);
     }
-    /* Messages are there to be read while the mailbox takes them, and that is this turn's to say
-     * while it has its worker. Else the streams are closed when the messages come. */
+    /* Messages are there to be read while the mailbox takes them, and that is this turn's to say:
+     * it has its worker. Else the streams are closed when the messages come. */
     bool is_open = (jzx__task_inbox(&own->turn->actor->task) & JZX__INBOX_CLOSED) == 0;
-    if (is_any_complete && is_open && own->me != NULL)
+    if (is_any_complete && is_open)
         revoke_all(own, process);
 }

@@ -29,7 +29,7 @@ struct jzx__proxy {
     uint32_t epoch;
     uint32_t next_free; /* free: index plus one of another, or 0 */
     bool is_dropped;    /* V3: its command has completed otherwise */
-    bool is_complete;   /* V4: to be revoked */
+    bool is_complete;   /* V4: to be revoked, if it was not cancelled */
     bool is_revoked;    /* V4: it was */
 };
 
@@ -58,7 +58,7 @@ struct jzx__proxy *jzx__proxy_find(const struct jzx__process *process,
 bool jzx__proxy_end(struct jzx__process *process, struct jzx__proxy *proxy,
                     const jzx_result *result, uint64_t *tag);
 
-/* The process is upgraded, and about to go on with another epoch. In its turn. */
+/* The process is upgraded, and about to go on with another epoch. In its turn, with its worker. */
 void jzx__proxies_drop(struct jzx__own *own, const struct jzx__process *process);
 
 void jzx__proxies_deinit(struct jzx__process *process);

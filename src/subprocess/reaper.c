@@ -48,6 +48,13 @@ static void kill_it(struct jzx__reaper *reaper, struct jzx__orphan *orphan) {
     (void)jzx__process_signal(reaper->os, orphan, SIGKILL);
 }
 
+/* The loop is destroyed. One that has other rights by now, and cannot be killed, would be waited
+ * for as long as it pleases: it is let go as if it was detached. */
+static void kill_last(struct jzx__reaper *reaper, struct jzx__orphan *orphan) {
+    kill_it(reaper, orphan);
+    orphan->is_detached = reaper->os->signal(orphan->pidfd, SIGKILL) == -EPERM;
+}
+
 static void wake(struct jzx__reaper *reaper) {
     const uint64_t one = 1;
     (void)reaper->io->write(reaper->event, &one, sizeof one); /* full: it is awake anyway */
@@ -94,7 +101,9 @@ static uint64_t look_at_all(struct jzx__reaper *reaper, uint64_t now_ns) {
          link = after) {
         struct jzx__orphan *orphan = of_link(link);
         after = link->next;
-        if (orphan->kill_ns <= now_ns || (reaper->is_ending && !orphan->is_detached))
+        if (reaper->is_ending && !orphan->is_detached)
+            kill_last(reaper, orphan);
+        else if (orphan->kill_ns <= now_ns)
             kill_it(reaper, orphan);
         if (!orphan->is_polled && now_ns + LOOK_NS < next_ns)
             next_ns = now_ns + LOOK_NS;

@@ -6,6 +6,8 @@
 
 #include <jzx/loop.h>
 
+#include <sched.h>
+
 static void yield_read(jzx_step_out *out, uint64_t tag, jzx_stream stream, size_t len) {
     const jzx_command_socket_read arg = {.stream = stream, .len = len};
     JZX_EXPECT_EQ(jzx_out_yield(out, tag, JZX_COMMAND_SOCKET_READ, &arg, sizeof arg), JZX_OK);
@@ -328,6 +330,35 @@ static jzx_err upgrade_behind(jzx_context *ctx, struct script *script, jzx_step_
 JZX_TEST(reads_that_are_complete_and_not_seen_are_taken_back_by_an_upgrade, "D+reg", "D+top") {
     struct script script = {.plan = upgrade_behind};
     run_upgrade(&script);
+    JZX_EXPECT_EQ(script.count, 1);
+    expect_seen(&script, 0, 1, JZX_OK, "abcdef");
+}
+
+/* The step that upgrades loses its worker, which completes the read on another thread. */
+static jzx_err upgrade_after_a_stall(jzx_context *ctx, struct script *script, jzx_step_out *out) {
+    if (script->steps == 1) {
+        make_pairs(ctx, script, 1);
+        yield_read(out, 0, script->pairs[0][0], 40);
+        jzx_out_continue(out);
+        return JZX_OK;
+    }
+    jzx_stream_info info = {.size = sizeof info};
+    JZX_EXPECT_EQ(jzx_stream_send(ctx, script->pairs[0][1], "abcd", 4), JZX_OK);
+    do
+        sched_yield();
+    while (jzx_stream_info_get(ctx->loop, script->pairs[0][0], &info) == JZX_OK && info.is_reading);
+    return jzx_out_upgrade(out, &rest_ops, NULL, NULL, 0);
+}
+
+JZX_TEST(an_upgrade_in_a_step_that_has_lost_its_worker_takes_reads_back, "D+reg", "D+top") {
+    struct script script = {.plan = upgrade_after_a_stall};
+    int before = descriptors_open();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(2)));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.process = &script_ops, .state = &script));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(script.closes, 2);
+    fixture_destroy(loop);
+    JZX_EXPECT_EQ(descriptors_open(), before);
     JZX_EXPECT_EQ(script.count, 1);
     expect_seen(&script, 0, 1, JZX_OK, "abcdef");
 }

@@ -7,8 +7,14 @@
 #include <jzx/unix.h>
 
 #include <dirent.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { DONE = 7, GO };
 
@@ -215,4 +221,63 @@ static void be_idle(jzx_context *ctx) {
 
 JZX_TEST(an_idle_stream_ends_with_timeout) {
     run_with(&JZX_CONFIG(.workers = 1), be_idle);
+}
+
+/* ---- a listener that another thread closes ---- */
+
+static struct {
+    jzx_listener listener;
+    char address[JZX_ADDRESS_MAX];
+    atomic_bool is_open;
+} shared;
+
+static void accept_for_ever(jzx_context *ctx) {
+    jzx_stream stream;
+    JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &shared.listener), JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_listener_address(ctx->loop, shared.listener, shared.address, sizeof shared.address),
+        JZX_OK);
+    atomic_store(&shared.is_open, true);
+    JZX_EXPECT_EQ(jzx_tcp_accept(ctx, shared.listener, JZX_NEVER, &stream), JZX_ERR_CLOSED);
+}
+
+static void *run_loop(void *loop) {
+    (void)jzx_loop_run(loop);
+    return NULL;
+}
+
+static int listen_at(int port) {
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    int failed = bind(fd, (const void *)&address, sizeof address);
+    if (failed == 0)
+        failed = listen(fd, 1);
+    (void)close(fd);
+    return failed;
+}
+
+static void close_elsewhere(uint32_t workers) {
+    pthread_t thread;
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = workers));
+    atomic_store(&shared.is_open, false);
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = accept_for_ever));
+    assert_int_equal(pthread_create(&thread, NULL, run_loop, loop), 0);
+    jzx_actor_info info = {.size = sizeof info};
+    do
+        sched_yield();
+    while (jzx_actor_info_get(loop, id, &info) == JZX_OK && info.wait != JZX_WAIT_IO);
+    JZX_EXPECT(atomic_load(&shared.is_open));
+    JZX_EXPECT_EQ(jzx_listener_close(loop, shared.listener), JZX_OK);
+    JZX_EXPECT_EQ(listen_at(atoi(strrchr(shared.address, ':') + 1)), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(the_address_of_a_listener_is_free_when_its_close_returns, "C+goal") {
+    for (uint32_t round = 0; round < 20; round++)
+        close_elsewhere(1 + round % 3);
 }

@@ -210,3 +210,38 @@ JZX_TEST(a_system_without_room_for_processes_or_memory_says_so, "C+fail") {
         JZX_EXPECT_EQ(scene.first, cases[i].err);
     }
 }
+
+/* ---- a program with the rights of another user ---- */
+
+static int refuse_signal(int pidfd, int signal) {
+    (void)pidfd, (void)signal;
+    return -EPERM;
+}
+
+static void leave_behind(jzx_context *ctx) {
+    static const char *const idle[] = {"sleep", "600", NULL};
+    jzx_subprocess_info info = {.size = sizeof info};
+    jzx_subprocess child = JZX_NO_SUBPROCESS;
+    JZX_EXPECT_EQ(jzx_subprocess_spawn(ctx, &JZX_SUBPROCESS_OPTS(.argv = idle), JZX_NEVER, &child),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_subprocess_info_get(ctx->loop, child, &info), JZX_OK);
+    *(int *)ctx->state = info.pid;
+}
+
+JZX_TEST(the_end_of_a_loop_does_not_wait_for_a_program_that_it_may_not_kill, "C+fail") {
+    struct jzx__subprocess_os os = SYSTEM;
+    int before = descriptors_open();
+    int pid = -1;
+    int status = 0;
+    os.signal = refuse_signal;
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    jzx__subprocesses_of(loop)->os = &os;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = leave_behind, .state = &pid));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    fixture_destroy(loop);
+    JZX_EXPECT_EQ(kill(pid, SIGKILL), 0);
+    JZX_EXPECT_EQ(waitpid(pid, &status, 0), pid); /* ours again */
+    expect_no_children();
+    JZX_EXPECT_EQ(descriptors_open(), before);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
