@@ -33,9 +33,8 @@ static jzx_behavior_result work(jzx_context *ctx, const jzx_message *msg) {
     case TICK:
         self->ticks += 1 + jzx_timer_missed(ctx); /* a busy machine may have held us up */
         say(ctx, "tick");
-        if (self->ticks < 6)
-            jzx_timer_start(ctx, DEADLINE, NULL, 0, DEADLINE, JZX_MS(15)); /* it moves */
-        else
+        jzx_timer_start(ctx, DEADLINE, NULL, 0, DEADLINE, JZX_MS(15)); /* it moves */
+        if (self->ticks >= 6)
             jzx_timer_stop(ctx, TICK);
         break;
     case JZX_TAG_RECEIVE_TIMEOUT: say(ctx, "nobody talks to me"); break;
