@@ -118,6 +118,7 @@ static void keep_line(void *ctx, jzx_log_level level, const char *text) {
 static jzx_behavior_result break_down(jzx_context *ctx, const jzx_message *msg) {
     (void)ctx;
     (void)msg;
+    jzx_test_ran();
     return JZX_BEHAVIOR_FAIL;
 }
 
@@ -132,5 +133,6 @@ JZX_TEST(the_log_sink_hears_of_a_failed_actor_by_name) {
     assert_int_equal(lines.count, 1);
     assert_int_equal(lines.level, JZX_LOG_WARN);
     assert_non_null(strstr(lines.last, "teapot"));
+    assert_int_equal(jzx_test_runs(), 1);
     fixture_destroy(loop);
 }

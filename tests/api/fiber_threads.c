@@ -665,6 +665,7 @@ static void wait_until_it_drains(const struct drainer *drainer) {
 static void sleep_for_ever(jzx_context *ctx) {
     struct life *life = ctx->state;
     life->begun++;
+    jzx_test_ran();
     (void)jzx_sleep(ctx, JZX_NEVER);
     life->finished++;
 }
@@ -673,6 +674,8 @@ static void *drain_and_kill(void *arg) {
     struct drainer *drainer = arg;
     JZX_EXPECT_EQ(jzx_actor_stop(drainer->loop, drainer->id, JZX_STOP_AFTER_QUEUE), JZX_OK);
     wait_until_it_drains(drainer);
+    while (jzx_test_runs() == 0)
+        sched_yield();
     JZX_EXPECT_EQ(jzx_actor_stop(drainer->loop, drainer->id, JZX_STOP_KILL), JZX_OK);
     return NULL;
 }
@@ -685,6 +688,7 @@ JZX_TEST(a_fiber_that_sleeps_while_it_drains_can_be_killed_by_another_thread) {
     assert_int_equal(jzx_loop_run(drainer.loop), JZX_OK);
     assert_int_equal(pthread_join(thread, NULL), 0);
     expect_ended(&drainer.life, JZX_EXIT_KILLED);
+    assert_int_equal(drainer.life.begun, 1);
     assert_int_equal(drainer.life.finished, 0);
     fixture_destroy(drainer.loop);
 }
