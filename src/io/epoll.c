@@ -1,31 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The poller on epoll(7). */
-#include "io/poller.h"
+#include "io/bits.h"
 
 static uint32_t events_of(const struct jzx__poll_entry *entry) {
-    uint32_t events = entry->mode == JZX__POLL_EDGE ? (uint32_t)EPOLLET : (uint32_t)EPOLLONESHOT;
-    if (entry->interest & JZX__READY_READ)
-        events |= EPOLLIN;
-    if (entry->interest & JZX__READY_WRITE)
-        events |= EPOLLOUT;
-    if (entry->interest & JZX__READY_READ_END)
-        events |= EPOLLRDHUP;
-    return events;
-}
-
-static uint32_t ready_of(uint32_t events) {
-    uint32_t ready = 0;
-    if (events & EPOLLIN)
-        ready |= JZX__READY_READ;
-    if (events & EPOLLOUT)
-        ready |= JZX__READY_WRITE;
-    if (events & EPOLLERR)
-        ready |= JZX__READY_ERROR;
-    if (events & EPOLLHUP)
-        ready |= JZX__READY_HANGUP;
-    if (events & EPOLLRDHUP)
-        ready |= JZX__READY_READ_END;
-    return ready;
+    uint32_t how = entry->mode == JZX__POLL_EDGE ? (uint32_t)EPOLLET : (uint32_t)EPOLLONESHOT;
+    return how | jzx__events_of(entry->interest);
 }
 
 static int open_epoll(struct jzx__poller *poller) {
@@ -65,7 +44,7 @@ static int wait(struct jzx__poller *poller, struct jzx__poll_event *events, uint
     uint32_t max = count_max < JZX__POLL_EVENTS ? count_max : JZX__POLL_EVENTS;
     int count = poller->os->epoll_wait(poller->fd, found, (int)max, timeout_ns);
     for (int i = 0; i < count; i++)
-        events[i] = (struct jzx__poll_event){found[i].data.u64, ready_of(found[i].events)};
+        events[i] = (struct jzx__poll_event){found[i].data.u64, jzx__ready_of(found[i].events)};
     return count;
 }
 

@@ -38,7 +38,7 @@
  * as a removal anyway); arming by any thread (P2: an idle worker would hear of nothing while the
  * thread that armed sits in fsync); fstat instead of the registry (all eventfds have one inode). */
 #include "base/alloc.h"
-#include "io/poller.h"
+#include "io/bits.h"
 #include "io/ring.h"
 
 #include "jzx/time.h"
@@ -107,33 +107,6 @@ static struct uring *uring_of(const struct jzx__poller *poller) {
 }
 
 /* ---- bits ---- */
-
-/* ERR and HUP come in any case. */
-static uint32_t events_of(uint32_t interest) {
-    uint32_t events = 0;
-    if (interest & JZX__READY_READ)
-        events |= EPOLLIN;
-    if (interest & JZX__READY_WRITE)
-        events |= EPOLLOUT;
-    if (interest & JZX__READY_READ_END)
-        events |= EPOLLRDHUP;
-    return events;
-}
-
-static uint32_t ready_of(uint32_t events) {
-    uint32_t ready = 0;
-    if (events & EPOLLIN)
-        ready |= JZX__READY_READ;
-    if (events & EPOLLOUT)
-        ready |= JZX__READY_WRITE;
-    if (events & EPOLLERR)
-        ready |= JZX__READY_ERROR;
-    if (events & EPOLLHUP)
-        ready |= JZX__READY_HANGUP;
-    if (events & EPOLLRDHUP)
-        ready |= JZX__READY_READ_END;
-    return ready;
-}
 
 /* The kernel reads the two halves of the word in the order of a little-endian machine. */
 static uint32_t poll_word(uint32_t events) {
@@ -305,7 +278,7 @@ static int arm(struct uring *uring, struct slot *slot) {
     request.fd = fd_of(uring, slot);
     bool goes_on = slot->mode == JZX__POLL_EDGE || (slot->flags & PATIENT) != 0;
     request.len = goes_on ? IORING_POLL_ADD_MULTI : 0;
-    request.poll32_events = poll_word(events_of(slot->interest));
+    request.poll32_events = poll_word(jzx__events_of(slot->interest));
     request.user_data = data_of(uring, slot);
     int err = push(uring, &request);
     if (err == 0)
@@ -502,7 +475,7 @@ static void handle(struct uring *uring, const struct jzx__ring_done *done) {
     if (done->result < 0)
         handle_failure(uring, slot, done->result);
     else
-        handle_event(uring, slot, ready_of((uint32_t)done->result));
+        handle_event(uring, slot, jzx__ready_of((uint32_t)done->result));
 }
 
 /* Others may go on to complete meanwhile: there is an end to it. */

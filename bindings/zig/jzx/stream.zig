@@ -339,81 +339,58 @@ pub fn textIn(room: *AddressBuffer) [:0]const u8 {
     return std.mem.span(@as([*:0]const u8, @ptrCast(room)));
 }
 
+/// How streams come to be, over the transport of that name in C.
+fn Transport(comptime name: []const u8) type {
+    return struct {
+        /// The listener belongs to the calling actor. Does not wait.
+        pub fn listen(
+            ctx: *const Context,
+            address: [:0]const u8,
+            options: ListenOptions,
+        ) Error!Listener {
+            var listener: u64 = 0;
+            const call = @field(c, "jzx_" ++ name ++ "_listen");
+            try errors.check(call(ctx.raw, address.ptr, &options, &listener));
+            return @enumFromInt(listener);
+        }
+
+        /// The stream belongs to the calling actor. Suspends a fiber.
+        pub fn connect(
+            ctx: *const Context,
+            address: [:0]const u8,
+            options: ConnectOptions,
+            deadline_ns: u64,
+        ) Error!Stream {
+            var stream: u64 = 0;
+            const call = @field(c, "jzx_" ++ name ++ "_connect");
+            try errors.check(call(ctx.raw, address.ptr, &options, deadline_ns, &stream));
+            return @enumFromInt(stream);
+        }
+
+        /// By a message: its `Result.value` is a `Stream`.
+        pub fn connectTo(
+            ctx: *const Context,
+            address: [:0]const u8,
+            options: ConnectOptions,
+            tag: u32,
+        ) Error!Op {
+            var op: u64 = 0;
+            const call = @field(c, "jzx_" ++ name ++ "_connect_to");
+            try errors.check(call(ctx.raw, address.ptr, &options, tag, &op));
+            return @enumFromInt(op);
+        }
+    };
+}
+
 /// Addresses are numeric, with a port: "127.0.0.1:5555", "[::1]:0".
-pub const tcp = struct {
-    /// The listener belongs to the calling actor. Does not wait.
-    pub fn listen(
-        ctx: *const Context,
-        address: [:0]const u8,
-        options: ListenOptions,
-    ) Error!Listener {
-        var listener: u64 = 0;
-        try errors.check(c.jzx_tcp_listen(ctx.raw, address.ptr, &options, &listener));
-        return @enumFromInt(listener);
-    }
-
-    /// The stream belongs to the calling actor. Suspends a fiber.
-    pub fn connect(
-        ctx: *const Context,
-        address: [:0]const u8,
-        options: ConnectOptions,
-        deadline_ns: u64,
-    ) Error!Stream {
-        var stream: u64 = 0;
-        try errors.check(
-            c.jzx_tcp_connect(ctx.raw, address.ptr, &options, deadline_ns, &stream),
-        );
-        return @enumFromInt(stream);
-    }
-
-    /// By a message: its `Result.value` is a `Stream`.
-    pub fn connectTo(
-        ctx: *const Context,
-        address: [:0]const u8,
-        options: ConnectOptions,
-        tag: u32,
-    ) Error!Op {
-        var op: u64 = 0;
-        try errors.check(c.jzx_tcp_connect_to(ctx.raw, address.ptr, &options, tag, &op));
-        return @enumFromInt(op);
-    }
-};
+pub const tcp = Transport("tcp");
 
 /// The same for Unix sockets. Addresses are paths, or names that begin with '@' and have no file.
 pub const unix = struct {
-    pub fn listen(
-        ctx: *const Context,
-        address: [:0]const u8,
-        options: ListenOptions,
-    ) Error!Listener {
-        var listener: u64 = 0;
-        try errors.check(c.jzx_unix_listen(ctx.raw, address.ptr, &options, &listener));
-        return @enumFromInt(listener);
-    }
-
-    pub fn connect(
-        ctx: *const Context,
-        address: [:0]const u8,
-        options: ConnectOptions,
-        deadline_ns: u64,
-    ) Error!Stream {
-        var stream: u64 = 0;
-        try errors.check(
-            c.jzx_unix_connect(ctx.raw, address.ptr, &options, deadline_ns, &stream),
-        );
-        return @enumFromInt(stream);
-    }
-
-    pub fn connectTo(
-        ctx: *const Context,
-        address: [:0]const u8,
-        options: ConnectOptions,
-        tag: u32,
-    ) Error!Op {
-        var op: u64 = 0;
-        try errors.check(c.jzx_unix_connect_to(ctx.raw, address.ptr, &options, tag, &op));
-        return @enumFromInt(op);
-    }
+    const transport = Transport("unix");
+    pub const listen = transport.listen;
+    pub const connect = transport.connect;
+    pub const connectTo = transport.connectTo;
 
     /// Two streams that are connected to each other, both the calling actor's.
     pub fn pair(ctx: *const Context, options: Options) Error![2]Stream {
