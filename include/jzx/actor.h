@@ -221,9 +221,9 @@ JZX_API inline uint16_t jzx_place_worker(uint32_t index) {
 JZX_API jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size);
 
 /* Makes an actor; *id (may be NULL) is valid at once, also for sends. Any thread.
- * Of the actors of a worker that never ran the newest has its first turn first, and about every
- * 80 us the oldest: an init may not rely on that of an actor which was spawned before it. (The
- * children of a supervisor start in their order.)
+ * First turns: on each worker, the newest actor that never ran goes first. About every 80 us the
+ * actors that wait go before newer ones, oldest first. So an init may not rely on the init of an
+ * actor that was spawned before it. (The children of a supervisor start in their order.)
  * The slot of an actor that has ended, the index in its id, is used again: on the same worker the
  * one that was freed last first, each time with the next generation. So a stale id reaches nobody,
  * and an index says nothing of age.

@@ -115,14 +115,43 @@ static bool goes_to_woken(struct jzx__order *order) {
     return order->run_woken && order->woken.depth != 0;
 }
 
+/* W3 */
+static void appoint_elders(struct jzx__order *order) {
+    if (order->elders == 0)
+        order->elders = order->spawned.depth;
+    order->children = 0;
+    order->spawned_left = UINT32_MAX;
+}
+
+/* W3: an elder, or what has sprung up since the last one ran. Some may have left for other workers
+ * meanwhile. */
+static struct jzx__task *pick_elder(struct jzx__order *order) {
+    uint32_t depth = order->spawned.depth;
+    if (depth > order->spawned_left)
+        order->children += depth - order->spawned_left;
+    if (order->children != 0 && depth > order->elders) {
+        order->children--;
+        order->spawned_left = depth - 1;
+        return jzx__runq_pop_newest(&order->spawned);
+    }
+    order->elders = (depth < order->elders ? depth : order->elders) - (depth != 0);
+    order->children = 0;
+    order->spawned_left = depth - (depth != 0);
+    return jzx__runq_pop_back(&order->spawned);
+}
+
+static inline struct jzx__task *pick_spawned(struct jzx__order *order) {
+    return JZX_UNLIKELY(order->elders != 0) ? pick_elder(order)
+                                            : jzx__runq_pop_newest(&order->spawned);
+}
+
 static struct jzx__task *pick_light(struct jzx__order *order) {
     struct jzx__task *task = NULL;
-    if (order->run_oldest) { /* W3 */
-        order->run_oldest = false;
-        task = jzx__runq_pop_back(&order->spawned);
-    } else if (!goes_to_woken(order)) {
-        task = jzx__runq_pop_newest(&order->spawned);
-    }
+    if (order->run_oldest)
+        appoint_elders(order);
+    if (order->run_oldest || !goes_to_woken(order))
+        task = pick_spawned(order);
+    order->run_oldest = false;
     if (task == NULL) {
         task = jzx__runq_pop_front(&order->woken);
         order->woken_served += task != NULL;
@@ -233,6 +262,8 @@ static JZX_COLD struct jzx__task *pick_special(struct jzx__order *order) {
     struct jzx__task *task = overdue != NULL && overdue_go_first(order)
                                  ? jzx__runq_pop_front(overdue)
                                  : pick_in_order(order);
+    if (task == NULL || task->place != JZX__IN_SPAWNED)
+        order->spawned_left = UINT32_MAX;
     order->ran_overdue = overdue != NULL && task != NULL && queue_of(order, task) == overdue;
     return task;
 }
@@ -240,7 +271,7 @@ static JZX_COLD struct jzx__task *pick_special(struct jzx__order *order) {
 struct jzx__task *jzx__order_choose_queued(struct jzx__order *order) {
     if (JZX_UNLIKELY(order->is_special))
         return pick_special(order);
-    struct jzx__task *task = jzx__runq_pop_newest(&order->spawned);
+    struct jzx__task *task = pick_spawned(order);
     if (task == NULL) {
         task = jzx__runq_pop_front(&order->woken);
         order->woken_served += task != NULL;

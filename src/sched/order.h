@@ -22,7 +22,11 @@
  *       that its server then has to refuse to all others.
  *   W2  when woken tasks were passed over for JZX__PASSED_NS, they go first for a tick; but not
  *       after one that has spawned: those would only wait longer.
- *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits.
+ *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits. The spawned tasks
+ *       that are left at that moment are **elders** and run before newer ones, oldest first. Only
+ *       the tasks that spring up while an elder runs go before the other elders, newest first and
+ *       until the next JZX__OLDEST_NS. So a tree is walked in depth, and the backlog of a task that
+ *       spawns on and on, and waits for the newest, is served before that task goes on.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait;
  *       and at a tick that ends the pass, because timers are due, or mail about them came, or the
  *       worker's home thread waits for it, or after JZX__PASS_NS. Ticks are counted in messages:
@@ -78,6 +82,10 @@ struct jzx__order {
     bool by_caller;          /* the worker is driven by the thread that called run, or by a test */
     uint16_t fence_looks;    /* how often the fences were looked at, modulo 2^16 */
     uint32_t spawned_seen;   /* W2: spawned tasks that waited before the last woken one ran */
+    uint32_t elders;         /* W3: that many of spawned, the oldest, go first */
+    uint32_t children;       /* W3: that many of spawned, the newest, go before them */
+    uint32_t spawned_left;   /* W3: its depth when the last one was taken; UINT32_MAX: a task of
+                              * another queue has run since */
     uint64_t woken_served;   /* woken tasks run so far */
     uint64_t woken_seen;     /* its value at the last tick */
     uint64_t passed_ns;      /* how long woken tasks have been passed over */

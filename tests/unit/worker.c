@@ -294,41 +294,6 @@ JZX_TEST(with_nothing_spawned_the_woken_run_in_order) {
     rig_close();
 }
 
-JZX_TEST(the_oldest_spawned_task_runs_when_its_time_has_come) {
-    rig_open();
-    rig.on_turn = spawn_on_and_on;
-    rig_spawn("abs"); /* a is the oldest */
-    for (uint32_t round = 0; round < 2; round++) {
-        rig_tick(JZX__OLDEST_NS / 2);
-        assert_string_equal(rig_run(3), "stu");
-        rig_tick(JZX__OLDEST_NS / 2 - 1);
-        assert_string_equal(rig_run(3), "stu");
-        rig_tick(1);
-        assert_string_equal(rig_run(4), round == 0 ? "astu" : "bstu");
-    }
-    rig_close();
-}
-
-JZX_TEST(however_late_the_tick_one_oldest_task_runs_for_it) {
-    rig_open();
-    rig.on_turn = spawn_on_and_on;
-    rig_spawn("abs");
-    rig_tick(10 * JZX__OLDEST_NS);
-    assert_string_equal(rig_run(4), "astu");
-    rig_tick(JZX__OLDEST_NS - 1);
-    assert_string_equal(rig_run(3), "stu");
-    rig_close();
-}
-
-JZX_TEST(the_time_of_the_oldest_task_does_not_keep_the_woken_waiting) {
-    rig_open();
-    rig_wake("wx");
-    rig_run(1);
-    rig_tick(JZX__OLDEST_NS); /* nothing is spawned */
-    assert_string_equal(rig_run(1), "w");
-    rig_close();
-}
-
 /* a and b wake each other, s to u spawn on, w and o run once; a tick every three turns. */
 static void pairs_and_spawners(struct jzx__task *task) {
     char name = rig_name(task);
