@@ -198,7 +198,8 @@ struct jzx__turn {
     struct jzx__actor *actor;         /* whose turn it is */
     const struct jzx__kind_ops *kind; /* of whose making it is; NULL: the pass's own */
     struct jzx__seat *seat;           /* of the thread that runs it */
-    struct jzx__message *current;     /* being handled; NULL once taken or stashed */
+    struct jzx__message *current;     /* being handled; NULL once taken or stashed, and before it is
+                                       * released: no other turn or callback finds it (turn/C1) */
     struct jzx__message *answer;      /* of the last jzx_call of a fiber; NULL once taken */
     bool in_init;                     /* it is the init that runs, not the behaviour */
     bool has_stashed;                 /* current was put aside after the worker was lost */
@@ -241,6 +242,13 @@ static inline struct jzx__actor *jzx__actor_of(struct jzx__task *task) {
 
 static inline struct jzx__turn *jzx__turn_of(jzx_context *ctx) {
     return JZX_CONTAINER_OF(ctx, struct jzx__turn, ctx);
+}
+
+/* Out of the turn's hand, to be released (turn/C1). NULL if there is none. */
+static inline struct jzx__message *jzx__turn_put_down(struct jzx__turn *turn) {
+    struct jzx__message *message = turn->current;
+    turn->current = NULL;
+    return message;
 }
 
 /* NULL if it has none. */

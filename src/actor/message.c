@@ -3,6 +3,7 @@
 #include "actor/message.h"
 
 #include "actor/misuse.h"
+#include "actor/own.h"
 #include "actor/part.h"
 #include "actor/share.h"
 #include "base/alloc.h"
@@ -282,13 +283,10 @@ void jzx__message_bury_all(struct jzx_loop *loop, struct jzx__worker *me, struct
 
 static const char in_hand[] = "it is the message in hand, which was not taken (jzx_msg_take)";
 
-/* The message that is being handled on this thread, or NULL. In a callback of the runtime it may be
- * gone already. */
+/* The message that is being handled on this thread, or NULL. */
 static struct jzx__message *current_message(void) {
-    const struct jzx__seat *seat = jzx__seat_of_thread;
-    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
-        return NULL;
-    return ((const struct jzx__turn *)seat->turn)->current;
+    const struct jzx__turn *turn = jzx__running_turn();
+    return turn == NULL ? NULL : turn->current;
 }
 
 void jzx__message_refuse(struct jzx_loop *loop, void *data, const char *call) {

@@ -3,22 +3,15 @@
 #include "actor/misuse.h"
 
 #include "actor/loop.h"
+#include "actor/own.h"
 #include "base/log.h"
 
 #include <stdio.h>
 
-/* The turn or cleanup that runs on this thread, or NULL. */
-static const struct jzx__turn *running_turn(void) {
-    const struct jzx__seat *seat = jzx__seat_of_thread;
-    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
-        return NULL;
-    return seat->cleanup != NULL ? seat->cleanup : seat->turn;
-}
-
 _Static_assert(JZX_NAME_MAX + 48 <= JZX__CALLER_SIZE, "a name fits");
 
 void jzx__misuse_caller(char *text, size_t size) {
-    const struct jzx__turn *turn = running_turn();
+    const struct jzx__turn *turn = jzx__running_turn();
     char name[JZX_NAME_MAX + 1] = "";
     if (turn == NULL) {
         snprintf(text, size, "a thread that is no actor");

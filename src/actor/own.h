@@ -8,6 +8,14 @@
 #include "actor/loop.h"
 #include "actor/part.h"
 
+/* The turn or cleanup that runs on this thread, or NULL. */
+static inline struct jzx__turn *jzx__running_turn(void) {
+    const struct jzx__seat *seat = jzx__seat_of_thread;
+    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
+        return NULL;
+    return seat->cleanup != NULL ? seat->cleanup : seat->turn;
+}
+
 /* The actor, if its turn or its init runs on this thread with this context, also when the thread
  * has lost its worker; else NULL. In the cleanup the id is stale already: NULL. */
 static inline struct jzx__actor *jzx__own_turn(const jzx_context *ctx) {
@@ -16,6 +24,8 @@ static inline struct jzx__actor *jzx__own_turn(const jzx_context *ctx) {
     /* relaxed: this thread's own */
     bool is_idle = jzx__atomic_load_relaxed(&seat->task) == NULL;
     if (JZX_UNLIKELY((const void *)ctx != turn || is_idle)) /* the context is its first member */
+        return NULL;
+    if (JZX_UNLIKELY(ctx == NULL)) /* no turn ran on this seat, but a cleanup does */
         return NULL;
     struct jzx__actor *actor = turn->actor;
     return JZX_LIKELY(jzx__actor_id(actor) == turn->ctx.self) ? actor : NULL;

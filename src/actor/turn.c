@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One turn of an actor (R8): its messages one after another until it has none, its budget is
  * spent, or it ends. What is rare (requests, starting, waiters) hides behind one test per
- * message. */
+ * message.
+ *
+ * C1  turn.current is the message in hand, from before user code runs until the message is taken,
+ *     stashed or released; it is NULL before the release begins, whose destructor is user code.
+ *     Every turn, step, poll and init therefore begins with NULL or with its own message. */
 #include "actor/turn.h"
 
 #include "actor/announce.h"
@@ -59,16 +63,20 @@ static void refuse_child(struct jzx__worker *lost) {
     abort();
 }
 
+void jzx__turn_release_without_worker(struct jzx__turn *turn) {
+    struct jzx__message *message = jzx__turn_put_down(turn);
+    if (message != NULL && jzx__message_needs_worker(message))
+        turn->unreleased = message;
+    else if (message != NULL)
+        jzx__message_destroy(turn->ctx.loop, NULL, message);
+}
+
 JZX_COLD enum jzx__fate jzx__turn_lose(struct jzx__worker *lost, struct jzx__turn *turn) {
     refuse_child(lost);
     uint64_t returned_at_ns = jzx__clock_now(&lost->sched->clock); /* a destructor may take long */
     jzx__seat_leave(turn->seat, 0);
     turn->jump = NULL; /* no user code runs any more */
-    if (turn->current != NULL && jzx__message_needs_worker(turn->current))
-        turn->unreleased = turn->current;
-    else if (turn->current != NULL)
-        jzx__message_destroy(turn->ctx.loop, NULL, turn->current);
-    turn->current = NULL; /* the turn of a kind is used again, here and below */
+    jzx__turn_release_without_worker(turn);
     jzx__crew_return(lost, turn->seat, returned_at_ns);
     return JZX__FATE_LOST;
 }
@@ -94,7 +102,7 @@ static bool settle_init(struct jzx__worker *me, struct jzx__turn *turn, jzx_err 
 static enum jzx__fate start(struct jzx__worker *me, struct jzx__turn *turn) {
     struct jzx__cold *cold = jzx__actor_cold(turn->actor);
     turn->actor->task.care &= (uint16_t)~JZX__CARE_START;
-    turn->current = NULL; /* there is no message yet that could be taken or stashed */
+    JZX_ASSERT(turn->current == NULL); /* turn/C1: none could be taken or stashed */
     jzx_err err = JZX_OK;
     if (cold != NULL && cold->init != NULL) {
         /* relaxed, both: this thread's own, the second also for dumps and the watchdog */
@@ -381,7 +389,7 @@ JZX_INLINE bool run_turn(struct jzx__worker *me, struct jzx__task *task, void *c
             turn->result = result;
             return jzx__turn_lose(me, turn) != JZX__FATE_LOST;
         }
-        if (JZX_LIKELY(turn->current != NULL))
+        if (JZX_LIKELY(jzx__turn_put_down(turn) != NULL))
             jzx__message_destroy(turn->ctx.loop, me, message);
         keep_state(turn, actor);
         jzx__worker_count_message(me);
@@ -421,9 +429,9 @@ static JZX_COLD enum jzx__pass_result end_by_exit(struct jzx__worker *me, struct
         jzx__turn_lose(me, turn);
         return jzx__worker_pass_lost(me->sched);
     }
-    if (turn->current != NULL)
-        jzx__message_destroy(turn->ctx.loop, me, turn->current);
-    turn->current = NULL; /* or the end of a fiber, whose turn this is, would release it as well */
+    struct jzx__message *message = jzx__turn_put_down(turn);
+    if (message != NULL)
+        jzx__message_destroy(turn->ctx.loop, me, message);
     keep_state(turn, actor);
     jzx__worker_count_message(me);
     jzx__turn_end_as_it_says(me, turn);

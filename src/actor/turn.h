@@ -26,6 +26,9 @@ bool jzx__turn_can_exit(const struct jzx__turn *turn);
  * bracket. Leaves the turn with the worker (R19), and touches it no more. LOST. */
 enum jzx__fate jzx__turn_lose(struct jzx__worker *lost, struct jzx__turn *turn);
 
+/* Releases the message in hand, now or with the worker that takes the turn back. */
+void jzx__turn_release_without_worker(struct jzx__turn *turn);
+
 /* What such a turn has left to do for its actor's owner; all but how it ended. */
 void jzx__turn_take_changes(struct jzx__worker *me, struct jzx__turn *turn);
 

@@ -4,6 +4,7 @@
 
 #include "actor/loop.h"
 #include "actor/misuse.h"
+#include "actor/own.h"
 #include "actor/turn.h"
 #include "base/log.h"
 
@@ -11,16 +12,8 @@
 
 #include <stdio.h>
 
-/* The turn or cleanup on this thread, or NULL. */
-static struct jzx__turn *running_turn(void) {
-    const struct jzx__seat *seat = jzx__seat_of_thread;
-    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
-        return NULL;
-    return seat->cleanup != NULL ? seat->cleanup : seat->turn;
-}
-
 jzx_context *jzx_current_context(void) {
-    struct jzx__turn *turn = running_turn();
+    struct jzx__turn *turn = jzx__running_turn();
     return turn != NULL && jzx__turn_can_exit(turn) ? &turn->ctx : NULL;
 }
 
@@ -43,7 +36,7 @@ static struct jzx_loop *loop_of_thread(void) {
 }
 
 jzx_err jzx__waitless_refuse(struct jzx_loop *loop, const char *call) {
-    struct jzx__turn *turn = running_turn();
+    struct jzx__turn *turn = jzx__running_turn();
     char text[JZX_EXIT_TEXT_MAX + 1];
     if (turn != NULL)
         loop = turn->ctx.loop;

@@ -243,13 +243,12 @@ bool jzx__fiber_has_unmatched(const struct jzx__fiber *fiber) {
 /* ---- the message in hand ---- */
 
 void jzx__fiber_drop_current(struct jzx__worker *me, struct jzx__fiber *fiber) {
-    struct jzx__message *message = fiber->turn.current;
+    struct jzx__message *message = jzx__turn_put_down(&fiber->turn);
     struct jzx__cold *cold = jzx__actor_cold(fiber->turn.actor);
     if (JZX_UNLIKELY(cold->hears)) {
         cold->heard_ns = jzx__clock_now(&me->sched->clock);
         cold->hears = false;
     }
-    fiber->turn.current = NULL;
     if (message != NULL)
         jzx__message_destroy(fiber->turn.ctx.loop, me, message);
 }

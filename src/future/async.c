@@ -156,7 +156,7 @@ static enum jzx__fate finish(struct jzx__worker *me, struct jzx__actor *actor,
 static enum jzx__fate poll(struct jzx__worker *me, struct jzx__turn *turn,
                            struct jzx__async *async) {
     struct jzx__seat *seat = turn->seat;
-    turn->current = NULL;
+    JZX_ASSERT(turn->current == NULL); /* turn/C1 */
     /* relaxed: for dumps and the watchdog */
     jzx__atomic_store_relaxed(&seat->tag, 0u);
     jzx__seat_leave(seat, 0);

@@ -108,9 +108,8 @@ static jzx_err upgrade(jzx_context *ctx, struct jzx__process *process) {
 /* Puts the message of the open event back into the batch (P3). */
 static void close_event(struct jzx__turn *turn, struct jzx__process *process) {
     if (process->opened != JZX__NO_EVENT)
-        process->batch[process->opened] = turn->current;
+        process->batch[process->opened] = jzx__turn_put_down(turn);
     process->opened = JZX__NO_EVENT;
-    turn->current = NULL;
 }
 
 static void open_event(struct jzx__turn *turn, struct jzx__process *process, uint32_t index) {
@@ -407,6 +406,7 @@ static enum jzx__fate make_step(struct jzx__worker *me, struct jzx__turn *turn,
     jzx__atomic_store_relaxed(&cold->wait_kind, (uint32_t)JZX_WAIT_NONE);
     jzx__atomic_store_relaxed(&seat->tag, count == 0 ? 0u : (uint32_t)process->events[0].tag);
     jzx__out_reset(&process->out);
+    JZX_ASSERT(turn->current == NULL); /* turn/C1 */
     if (count != 0)
         open_event(turn, process, 0);
     jzx__seat_leave(seat, 0);

@@ -160,11 +160,7 @@ enum jzx__manual_fate jzx__manual_handle(struct jzx_manual *manual) {
     struct jzx__turn *turn = &manual->turn;
     struct jzx__message *message = manual->init != NULL ? NULL : next_message(manual);
     run(manual, message);
-    if (turn->current != NULL && jzx__message_needs_worker(turn->current))
-        turn->unreleased = turn->current;
-    else if (turn->current != NULL)
-        jzx__message_destroy(manual->loop, NULL, turn->current);
-    turn->current = NULL;
+    jzx__turn_release_without_worker(turn);
     enum jzx__manual_fate fate = message == NULL ? JZX__MANUAL_STARTED
                                  : turn->exits || turn->result != JZX_BEHAVIOR_OK
                                      ? JZX__MANUAL_LEFT
