@@ -280,7 +280,7 @@ cmd_test() {
         esac
     done
     need cc make cmake cmocka
-    want g++ pkg-config clang-format spin nc socat curl
+    want g++ pkg-config clang-format spin nc socat curl valgrind
     ! runs_zig || want zig
     [ $scope != all ] || export JZX_STRESS=long
 
