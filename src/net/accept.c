@@ -4,6 +4,7 @@
 #include "net/listener.h"
 #include "net/start.h"
 #include "net/stream.h"
+#include "net/unix_file.h"
 
 #include "jzx/fiber.h"
 #include "jzx/unix.h"
@@ -183,11 +184,9 @@ static void on_ready(struct jzx__socket *socket, struct jzx__worker *me, struct 
 static void on_end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err err,
                    struct jzx__done *done) {
     struct jzx__listener *listener = jzx__listener_of(socket);
-    if (listener->path != NULL) {
-        (void)jzx__socket_os(socket)->unlink(listener->path->payload);
-        jzx__message_destroy(socket->loop, me, listener->path);
-    }
-    listener->path = NULL;
+    if (listener->file != NULL)
+        jzx__message_destroy(socket->loop, me, listener->file);
+    listener->file = NULL;
     end_accepts(listener, err, done);
 }
 
@@ -209,8 +208,12 @@ static void on_abandon(struct jzx__socket *socket, struct jzx__socket_wait *wait
 /* It listens no more when this returns, and its address is free: also if somebody else has the file
  * for a moment longer, as a child of fork, or a poller (poller/P6). */
 static void put_away(struct jzx__socket *socket, int fd) {
-    (void)jzx__socket_os(socket)->shutdown(fd, SHUT_RDWR);
-    (void)jzx__socket_os(socket)->close(fd);
+    const struct jzx__listener *listener = jzx__listener_of(socket);
+    const struct jzx__os *os = jzx__socket_os(socket);
+    if (listener->file != NULL)
+        jzx__unix_file_remove(os, (const struct jzx__unix_file *)listener->file->payload);
+    (void)os->shutdown(fd, SHUT_RDWR);
+    (void)os->close(fd);
 }
 
 const struct jzx__socket_ops jzx__listener_ops = {.ready = on_ready,
