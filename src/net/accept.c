@@ -72,8 +72,7 @@ static int accept_fd(struct jzx__listener *listener) {
     return -EAGAIN;
 }
 
-/* The new stream is known to nobody yet, so that its lock may be taken under that of the listener.
- */
+/* Under the lock of the listener (N8). */
 static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, int fd,
                       jzx_actor_id owner, jzx_stream *handle) {
     struct jzx_loop *loop = listener->socket.loop;
@@ -82,7 +81,7 @@ static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, in
     struct jzx__stream *stream = jzx__stream_create(loop, fd, &listener->stream);
     if (stream == NULL)
         return JZX_ERR_NO_MEMORY;
-    jzx__socket_lock(&stream->socket);
+    jzx__lock_acquire_unordered(&stream->socket.lock);
     jzx_err err = jzx__socket_adopt(&stream->socket, me, owner);
     *handle = jzx__socket_handle(&stream->socket);
     if (err == JZX_OK) {
