@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of Unix sockets that listen: which of them a listener replaces, and which it removes. */
+/* The files of Unix sockets that listen: which a listener replaces, and which it removes. */
 #include "descriptors.h"
 #include "fixture.h"
 
