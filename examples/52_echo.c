@@ -14,6 +14,11 @@
 
 enum { START = 1, ACCEPTED, BEGIN, DATA, FLUSHED };
 
+/* Further connections wait until others end, and idle ones are ended: a peer that does nothing
+ * keeps nobody out for long. */
+#define CONNECTIONS_MAX 512u
+#define IDLE_NS JZX_SECOND(60)
+
 /* What a server is told. */
 struct server {
     const char *way;
@@ -24,6 +29,31 @@ struct server {
 };
 
 static void started(jzx_loop *loop, const struct server *server);
+
+static jzx_err begin_listening(jzx_context *ctx, struct server *self) {
+    const jzx_stream_opts stream = JZX_STREAM_OPTS(.idle_ns = IDLE_NS);
+    const jzx_listen_opts opts =
+        JZX_LISTEN_OPTS(.connections_max = CONNECTIONS_MAX, .stream = &stream);
+    jzx_err err = jzx_tcp_listen(ctx, self->address, &opts, &self->listener);
+    if (err == JZX_OK)
+        started(ctx->loop, self);
+    return err;
+}
+
+/* To its new actor. A new actor may still move to an idle worker: the stream is registered where it
+ * begins. */
+static void hand_over(jzx_context *ctx, jzx_stream stream, const jzx_spawn_opts *opts) {
+    jzx_actor_id id = JZX_NOBODY;
+    jzx_err err = jzx_spawn(ctx->loop, opts, &id);
+    if (err == JZX_OK)
+        err = jzx_stream_give(ctx, stream, id);
+    if (err == JZX_OK)
+        err = jzx_send(ctx->loop, id, ctx->self, &stream, sizeof stream, BEGIN);
+    if (err != JZX_OK) { /* that one, and others come */
+        jzx_actor_stop(ctx->loop, id, JZX_STOP_KILL);
+        jzx_stream_close(ctx->loop, stream);
+    }
+}
 
 /* ---- 1: behaviours ---- */
 
@@ -51,22 +81,16 @@ static jzx_behavior_result echo(jzx_context *ctx, const jzx_message *msg) {
     return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_STOP;
 }
 
-/* A new actor may still move to an idle worker: the stream is registered where it begins. */
 static jzx_behavior_result serve(jzx_context *ctx, const jzx_message *msg) {
     struct server *self = ctx->state;
     if (msg->tag == START) {
-        if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
+        if (begin_listening(ctx, self) != JZX_OK)
             return JZX_BEHAVIOR_FAIL;
-        started(ctx->loop, self);
     } else if (msg->tag == ACCEPTED) {
         const jzx_result *result = msg->data;
-        const jzx_stream *stream = jzx_result_data(result);
-        jzx_actor_id id;
-        if (result->err == JZX_OK &&
-            jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.behavior = echo), &id) == JZX_OK) {
-            jzx_stream_give(ctx, *stream, id);
-            jzx_send(ctx->loop, id, ctx->self, stream, sizeof *stream, BEGIN);
-        }
+        if (result->err == JZX_OK)
+            hand_over(ctx, *(const jzx_stream *)jzx_result_data(result),
+                      &JZX_SPAWN_OPTS(.behavior = echo));
     }
     jzx_err err = jzx_tcp_accept_to(ctx, self->listener, ACCEPTED, NULL);
     return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_FAIL;
@@ -90,16 +114,10 @@ static void echo_fiber(jzx_context *ctx) {
 static void serve_fiber(jzx_context *ctx) {
     struct server *self = ctx->state;
     jzx_stream stream;
-    jzx_actor_id id;
-    if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
+    if (begin_listening(ctx, self) != JZX_OK)
         return;
-    started(ctx->loop, self);
-    while (jzx_tcp_accept(ctx, self->listener, JZX_NEVER, &stream) == JZX_OK) {
-        if (jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = echo_fiber), &id) != JZX_OK)
-            continue;
-        jzx_stream_give(ctx, stream, id);
-        jzx_send(ctx->loop, id, ctx->self, &stream, sizeof stream, BEGIN);
-    }
+    while (jzx_tcp_accept(ctx, self->listener, JZX_NEVER, &stream) == JZX_OK)
+        hand_over(ctx, stream, &JZX_SPAWN_OPTS(.fiber = echo_fiber));
 }
 
 /* ---- 3: async functions ---- */
@@ -144,9 +162,8 @@ static void serve_async(jzx_context *ctx) {
     struct server *self = ctx->state;
     struct connection connection = {.err = JZX_OK};
     jzx_future *future;
-    if (jzx_tcp_listen(ctx, self->address, NULL, &self->listener) != JZX_OK)
+    if (begin_listening(ctx, self) != JZX_OK)
         return;
-    started(ctx->loop, self);
     while (jzx_tcp_accept_async(ctx->loop, self->listener, &self->accept) == JZX_OK) {
         jzx_err err = jzx_await(ctx, self->accept, JZX_NEVER, &connection.stream);
         jzx_future_release(self->accept);
@@ -155,6 +172,8 @@ static void serve_async(jzx_context *ctx) {
             return;
         if (echo_async_spawn(ctx->loop, connection, &future) == JZX_OK)
             jzx_future_detach(future);
+        else
+            jzx_stream_close(ctx->loop, connection.stream);
     }
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A chat room: one actor for each connection, and one for the room, which broadcasts every line
- * without copying it. The first line of a connection is the name of its member.
+ * without copying it. The first line of a connection that is not empty is the name of its member.
+ *
+ * A peer cannot do much harm. A connection is one member. It must join soon, and is dropped when it
+ * is idle for too long. Control characters, which could change the terminals of others, become '?'.
  *
  * A slow reader holds nobody up and takes no memory beyond its write queue. With
  * JZX_TAG_STREAM_HIGH its member is muted: it misses lines. With JZX_TAG_STREAM_LOW it is told how
@@ -34,6 +37,8 @@
 #define NAME_SIZE 24u
 #define MEMBERS_MAX 64u
 #define MISSED_MAX 500u
+#define JOIN_NS JZX_SECOND(30)
+#define IDLE_NS JZX_SECOND(600)
 
 enum { START = 1, ACCEPTED, BEGIN, DATA, JOIN, SAY, LINE };
 
@@ -67,7 +72,17 @@ static void announce(jzx_context *ctx, const struct room *self, const char *name
         broadcast(ctx, self, memcpy(copy, text, (size_t)len));
 }
 
+static bool is_member(const struct room *self, jzx_actor_id id) {
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->members[i].id == id)
+            return true;
+    }
+    return false;
+}
+
 static void add_member(jzx_context *ctx, struct room *self, jzx_actor_id id, const char *name) {
+    if (is_member(self, id))
+        return;
     if (self->count == MEMBERS_MAX || jzx_monitor(ctx, id, NULL) != JZX_OK) {
         jzx_actor_stop(ctx->loop, id, JZX_STOP_AFTER_MESSAGE);
         return;
@@ -123,22 +138,45 @@ static jzx_err init_member(jzx_context *ctx) {
     if (ctx->state == NULL)
         return JZX_ERR_NO_MEMORY;
     memset(ctx->state, 0, sizeof(struct member));
-    return JZX_OK;
+    return jzx_receive_timeout(ctx, JOIN_NS);
+}
+
+/* Its first line: its name. */
+static jzx_err join_room(jzx_context *ctx, struct member *self) {
+    if (self->len == 0)
+        return JZX_OK;
+    snprintf(self->name, sizeof self->name, "%.*s", (int)self->len, self->line);
+    jzx_err err = jzx_send(ctx->loop, self->room, ctx->self, self->name, NAME_SIZE, JOIN);
+    return err == JZX_OK ? jzx_receive_timeout(ctx, JZX_NEVER) : err;
 }
 
 /* Its peer has written a line. */
 static jzx_err take_line(jzx_context *ctx, struct member *self) {
     char text[LINE_SIZE + NAME_SIZE];
-    if (self->name[0] == '\0') {
-        snprintf(self->name, sizeof self->name, "%.*s", (int)self->len, self->line);
-        return jzx_send(ctx->loop, self->room, ctx->self, self->name, NAME_SIZE, JOIN);
-    }
+    if (self->name[0] == '\0')
+        return join_room(ctx, self);
     int len = snprintf(text, sizeof text, "%s: %.*s\n", self->name, (int)self->len, self->line);
     jzx_err err = jzx_send(ctx->loop, self->room, ctx->self, text, (size_t)len, SAY);
     if (err != JZX_ERR_MAILBOX_FULL)
         return err;
     static const char busy[] = "* the room is busy: say it again\n";
     return jzx_stream_send(ctx, self->stream, busy, sizeof busy - 1);
+}
+
+/* Those of ASCII, and those that UTF-8 writes as 0xC2 and a second byte, which replaces the first.
+ * '\r' ends the lines of some clients, and is left out. False: the line is too long. */
+static bool take_byte(struct member *self, unsigned char byte) {
+    unsigned char last = self->len == 0 ? 0 : (unsigned char)self->line[self->len - 1];
+    if (byte == '\r')
+        return true;
+    if (last == 0xC2 && byte >= 0x80 && byte < 0xA0) {
+        self->line[self->len - 1] = '?';
+        return true;
+    }
+    if (self->len == sizeof self->line)
+        return false;
+    self->line[self->len++] = (char)(byte < ' ' || byte == 0x7F ? '?' : byte);
+    return true;
 }
 
 /* What arrives is cut anywhere: lines are put together here. One that is too long is an error. */
@@ -149,10 +187,8 @@ static jzx_err take_data(jzx_context *ctx, struct member *self, const jzx_stream
         if (data[i] == '\n') {
             err = take_line(ctx, self);
             self->len = 0;
-        } else if (self->len == sizeof self->line) {
+        } else if (!take_byte(self, (unsigned char)data[i])) {
             err = JZX_ERR_TOO_LONG;
-        } else {
-            self->line[self->len++] = data[i];
         }
     }
     return err;
@@ -203,6 +239,7 @@ static jzx_behavior_result be_member(jzx_context *ctx, const jzx_message *msg) {
     case LINE: err = tell(ctx, self, msg); break;
     case JZX_TAG_STREAM_HIGH: err = mute(ctx, self); break;
     case JZX_TAG_STREAM_LOW: err = unmute(ctx, self); break;
+    case JZX_TAG_RECEIVE_TIMEOUT: err = JZX_ERR_TIMEOUT; break; /* it has not joined */
     default: break;
     }
     return err == JZX_OK ? JZX_BEHAVIOR_OK : JZX_BEHAVIOR_STOP;
@@ -224,7 +261,7 @@ static void try_it(jzx_context *ctx);
  * while the room is full. */
 static jzx_err start(jzx_context *ctx, struct server *self) {
     const jzx_stream_opts stream =
-        JZX_STREAM_OPTS(.queue_max = 64 * 1024, .send_buffer = 16 * 1024);
+        JZX_STREAM_OPTS(.queue_max = 64 * 1024, .send_buffer = 16 * 1024, .idle_ns = IDLE_NS);
     const jzx_listen_opts opts = JZX_LISTEN_OPTS(.connections_max = MEMBERS_MAX, .stream = &stream);
     jzx_err err = jzx_tcp_listen(ctx, self->address, &opts, &self->listener);
     if (err != JZX_OK) {

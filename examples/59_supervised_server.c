@@ -32,6 +32,8 @@
 #include <string.h>
 
 #define REQUEST_SIZE 128u
+#define CONNECTIONS_MAX 512u /* more wait until others end, or are idle for too long */
+#define IDLE_NS JZX_SECOND(60)
 
 enum { ACCEPTED = 1, BEGIN, REQUEST, ANSWERED };
 
@@ -103,9 +105,10 @@ struct server {
 /* At the first start an error ends the program: what does not work then is not going to. */
 static jzx_err init_listener(jzx_context *ctx) {
     struct server *self = ctx->state;
-    const jzx_stream_opts stream = JZX_STREAM_OPTS(.idle_ns = JZX_SECOND(60));
-    jzx_err err =
-        jzx_tcp_listen(ctx, self->address, &JZX_LISTEN_OPTS(.stream = &stream), &self->listener);
+    const jzx_stream_opts stream = JZX_STREAM_OPTS(.idle_ns = IDLE_NS);
+    const jzx_listen_opts opts =
+        JZX_LISTEN_OPTS(.connections_max = CONNECTIONS_MAX, .stream = &stream);
+    jzx_err err = jzx_tcp_listen(ctx, self->address, &opts, &self->listener);
     if (err != JZX_OK)
         return err;
     jzx_listener_address(ctx->loop, self->listener, self->address, sizeof self->address);

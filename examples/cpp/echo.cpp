@@ -24,6 +24,11 @@ using namespace std::chrono_literals;
 
 enum : std::uint32_t { START = 1, ACCEPTED, BEGIN, DATA, FLUSHED };
 
+/* Further connections wait until others end, and idle ones are ended: a peer that does nothing
+ * keeps nobody out for long. */
+static constexpr std::uint32_t CONNECTIONS_MAX = 512;
+static constexpr std::uint64_t IDLE_NS = JZX_SECOND(60);
+
 /* What a server is told. */
 struct server {
     std::string way;
@@ -111,7 +116,12 @@ static void call(jzx::fiber &ctx, const std::string &way, const std::string &add
 }
 
 jzx::listener server::listen(jzx::context &ctx) const {
-    auto listener = jzx::listener::listen(ctx, address.c_str());
+    jzx_stream_opts stream = jzx::stream_options();
+    jzx_listen_opts options = jzx::listen_options();
+    stream.idle_ns = IDLE_NS;
+    options.connections_max = CONNECTIONS_MAX;
+    options.stream = &stream;
+    auto listener = jzx::listener::listen(ctx, address.c_str(), options);
     std::string where = listener.address(ctx);
     if (has_client)
         ctx.spawn([way = way, where](jzx::fiber &client) {

@@ -356,7 +356,8 @@ JZX_API jzx_err jzx_listener_accept_to(jzx_context *ctx, jzx_listener listener, 
 JZX_API jzx_err jzx_listener_accept_async(jzx_loop *loop, jzx_listener listener,
                                           jzx_future **future);
 
-/* As for streams. Streams that were accepted stay open. A Unix socket's file is removed. */
+/* As for streams. Streams that were accepted stay open. A Unix socket's file is removed, also after
+ * a chdir(2); what others have put at its path meanwhile stays. */
 JZX_API jzx_err jzx_listener_close(jzx_loop *loop, jzx_listener listener);
 JZX_API jzx_err jzx_listener_give(jzx_context *ctx, jzx_listener listener, jzx_actor_id to);
 

@@ -162,8 +162,10 @@ JZX_API jzx_err jzx_udp_open(jzx_context *ctx, const char *local, const jzx_udp_
                              jzx_udp *udp);
 
 /* Fixes the peer: datagrams without an address go there, and those of others do not arrive any
- * more (what arrived before the call still comes). NULL: takes that back. Any thread; returns at
- * once. */
+ * more (what arrived before the call still comes). NULL: takes that back; the socket keeps its
+ * port, also one that the system has chosen. For an instant such a port is nobody's: datagrams to
+ * it may be lost, and if another program takes it then, the call is JZX_ERR_ADDRESS_IN_USE and the
+ * socket has no port. Any thread; returns at once. */
 JZX_API jzx_err jzx_udp_connect(jzx_loop *loop, jzx_udp udp, const char *peer);
 
 /* ---- receiving: one receive at a time ----

@@ -11,8 +11,10 @@
 
 JZX_BEGIN_C
 
-/* JZX_ERR_ADDRESS_IN_USE: the file exists. One that nobody listens at any more, left behind by a
- * process that has ended, is replaced. JZX_ERR_TOO_LONG: a path of more than 107 bytes. */
+/* JZX_ERR_ADDRESS_IN_USE: something has that path, and stays as it is. Only a socket that no
+ * process has open any more, left behind by one that has ended, is replaced. JZX_ERR_TOO_LONG: a
+ * path of more than 107 bytes. The listener keeps a descriptor of the directory, so that it finds
+ * its file when it is closed (jzx/stream.h). */
 JZX_API jzx_err jzx_unix_listen(jzx_context *ctx, const char *address, const jzx_listen_opts *opts,
                                 jzx_listener *listener);
 

@@ -17,6 +17,16 @@
 
 #define JZX_CACHE_LINE 64
 
+/* Built for ThreadSanitizer. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define JZX__HAS_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define JZX__HAS_TSAN 1
+#endif
+
 /* The struct whose member is at ptr. */
 #define JZX_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 

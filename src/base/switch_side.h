@@ -21,6 +21,8 @@
 #ifndef JZX_BASE_SWITCH_SIDE_H
 #define JZX_BASE_SWITCH_SIDE_H
 
+#include "base/compiler.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,21 +30,15 @@
 #if __has_feature(address_sanitizer)
 #define JZX__SWITCH_ASAN 1
 #endif
-#if __has_feature(thread_sanitizer)
-#define JZX__SWITCH_TSAN 1
-#endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define JZX__SWITCH_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define JZX__SWITCH_TSAN 1
 #endif
 
 #if defined(JZX__SWITCH_ASAN)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -53,7 +49,7 @@ __extension__ struct jzx__switch_side {
     size_t size;
     void *fake_stack; /* while it is suspended */
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
     void *fiber;
     bool is_made; /* by us; else it is the thread's own */
 #endif
@@ -68,7 +64,7 @@ static inline void jzx__switch_side_init_thread(struct jzx__switch_side *side) {
     side->size = 0;
     side->fake_stack = NULL;
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
     side->fiber = NULL;
     side->is_made = false;
 #endif
@@ -84,7 +80,7 @@ static inline void jzx__switch_side_init(struct jzx__switch_side *side, const vo
     side->base = base;
     side->size = size;
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
     side->fiber = __tsan_create_fiber(0);
     side->is_made = true;
 #endif
@@ -96,7 +92,7 @@ static inline void jzx__switch_before(struct jzx__switch_side *from, struct jzx_
 #if defined(JZX__SWITCH_ASAN)
     __sanitizer_start_switch_fiber(&from->fake_stack, to->base, to->size);
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
     if (!from->is_made)
         from->fiber = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(to->fiber, 0);
@@ -112,7 +108,7 @@ static inline void jzx__switch_before_last(struct jzx__switch_side *from,
     from->fake_stack = NULL;
     __sanitizer_start_switch_fiber(NULL, to->base, to->size);
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
     __tsan_switch_to_fiber(to->fiber, 0);
 #endif
 }
@@ -151,7 +147,7 @@ static inline void jzx__switch_side_deinit(struct jzx__switch_side *side) {
     if (side->fake_stack != NULL)
         jzx__switch_free_fake_stack(side);
 #endif
-#if defined(JZX__SWITCH_TSAN)
+#if defined(JZX__HAS_TSAN)
     if (side->is_made)
         __tsan_destroy_fiber(side->fiber);
     side->fiber = NULL;

@@ -5,11 +5,11 @@
 #include "jzx/time.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -121,12 +121,20 @@ static int get_peer_name(int fd, struct sockaddr *address, socklen_t *size) {
     return checked(getpeername(fd, address, size));
 }
 
-static int unlink_path(const char *path) {
-    return checked(unlink(path));
+static int open_dir(const char *path) {
+    return checked(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-static int chmod_path(const char *path, mode_t mode) {
-    return checked(chmod(path, mode));
+static int stat_at(int dir, const char *name, struct stat *stat) {
+    return checked(fstatat(dir, name, stat, AT_SYMLINK_NOFOLLOW));
+}
+
+static int unlink_at(int dir, const char *name) {
+    return checked(unlinkat(dir, name, 0));
+}
+
+static int chmod_at(int dir, const char *name, mode_t mode) {
+    return checked(fchmodat(dir, name, mode, 0));
 }
 
 static ssize_t recv_fd(int fd, void *buffer, size_t size, int flags) {
@@ -240,8 +248,10 @@ const struct jzx__os jzx__os_system = {
     .getsockopt = get_option,
     .getsockname = get_name,
     .getpeername = get_peer_name,
-    .unlink = unlink_path,
-    .chmod = chmod_path,
+    .open_dir = open_dir,
+    .stat_at = stat_at,
+    .unlink_at = unlink_at,
+    .chmod_at = chmod_at,
     .recv = recv_fd,
     .send = send_fd,
     .sendmsg = sendmsg_fd,

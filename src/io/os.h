@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct io_uring_params;
@@ -41,8 +42,12 @@ struct jzx__os {
     int (*getsockname)(int fd, struct sockaddr *address, socklen_t *size);
     int (*getpeername)(int fd, struct sockaddr *address, socklen_t *size);
     ssize_t (*recv)(int fd, void *buffer, size_t size, int flags);
-    int (*unlink)(const char *path);
-    int (*chmod)(const char *path, mode_t mode);
+    /* Files of sockets, by a directory that is open for that alone, and a name there. A link is
+     * looked at itself. */
+    int (*open_dir)(const char *path);
+    int (*stat_at)(int dir, const char *name, struct stat *stat);
+    int (*unlink_at)(int dir, const char *name);
+    int (*chmod_at)(int dir, const char *name, mode_t mode);
     /* None of these raises SIGPIPE. */
     ssize_t (*send)(int fd, const void *buffer, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);

@@ -4,6 +4,7 @@
 #include "net/listener.h"
 #include "net/start.h"
 #include "net/stream.h"
+#include "net/unix_file.h"
 
 #include "jzx/fiber.h"
 #include "jzx/unix.h"
@@ -71,8 +72,7 @@ static int accept_fd(struct jzx__listener *listener) {
     return -EAGAIN;
 }
 
-/* The new stream is known to nobody yet, so that its lock may be taken under that of the listener.
- */
+/* Under the lock of the listener (N8). */
 static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, int fd,
                       jzx_actor_id owner, jzx_stream *handle) {
     struct jzx_loop *loop = listener->socket.loop;
@@ -81,7 +81,7 @@ static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, in
     struct jzx__stream *stream = jzx__stream_create(loop, fd, &listener->stream);
     if (stream == NULL)
         return JZX_ERR_NO_MEMORY;
-    jzx__socket_lock(&stream->socket);
+    jzx__lock_acquire_unordered(&stream->socket.lock);
     jzx_err err = jzx__socket_adopt(&stream->socket, me, owner);
     *handle = jzx__socket_handle(&stream->socket);
     if (err == JZX_OK) {
@@ -183,11 +183,9 @@ static void on_ready(struct jzx__socket *socket, struct jzx__worker *me, struct 
 static void on_end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err err,
                    struct jzx__done *done) {
     struct jzx__listener *listener = jzx__listener_of(socket);
-    if (listener->path != NULL) {
-        (void)jzx__socket_os(socket)->unlink(listener->path->payload);
-        jzx__message_destroy(socket->loop, me, listener->path);
-    }
-    listener->path = NULL;
+    if (listener->file != NULL)
+        jzx__message_destroy(socket->loop, me, listener->file);
+    listener->file = NULL;
     end_accepts(listener, err, done);
 }
 
@@ -209,8 +207,12 @@ static void on_abandon(struct jzx__socket *socket, struct jzx__socket_wait *wait
 /* It listens no more when this returns, and its address is free: also if somebody else has the file
  * for a moment longer, as a child of fork, or a poller (poller/P6). */
 static void put_away(struct jzx__socket *socket, int fd) {
-    (void)jzx__socket_os(socket)->shutdown(fd, SHUT_RDWR);
-    (void)jzx__socket_os(socket)->close(fd);
+    const struct jzx__listener *listener = jzx__listener_of(socket);
+    const struct jzx__os *os = jzx__socket_os(socket);
+    if (listener->file != NULL)
+        jzx__unix_file_remove(os, (const struct jzx__unix_file *)listener->file->payload);
+    (void)os->shutdown(fd, SHUT_RDWR);
+    (void)os->close(fd);
 }
 
 const struct jzx__socket_ops jzx__listener_ops = {.ready = on_ready,

@@ -6,10 +6,10 @@
 #include "net/address.h"
 #include "net/handle.h"
 #include "net/stream.h"
+#include "net/unix_file.h"
 
 #include "jzx/unix.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* ---- listening ---- */
@@ -22,9 +22,15 @@ jzx_err jzx_listen_opts_init(jzx_listen_opts *opts, size_t size) {
 /* What a call asks for. */
 struct request {
     struct jzx__address address;
-    const char *path; /* of a Unix socket with a file, or NULL */
+    bool has_file; /* it is a Unix socket with a path */
     jzx_listen_opts opts;
     jzx_stream_opts stream;
+};
+
+/* What it has made. */
+struct opened {
+    int fd;
+    struct jzx__unix_file file; /* if the request has one */
 };
 
 static jzx_err read_request(struct request *request, const char *address, bool is_unix,
@@ -37,29 +43,9 @@ static jzx_err read_request(struct request *request, const char *address, bool i
     if (request->opts.backlog > INT32_MAX || (request->opts.mode & ~07777u) != 0 ||
         !jzx__stream_opts_settle(&request->stream, request->opts.stream))
         return JZX_ERR_INVALID_ARG;
-    request->path = is_unix && address != NULL && address[0] != '@' ? address : NULL;
+    request->has_file = is_unix && address != NULL && address[0] != '@';
     return is_unix ? jzx__address_parse_unix(address, &request->address)
                    : jzx__address_parse(address, &request->address);
-}
-
-/* True if the file of a Unix socket has nobody behind it. A socket of another type asks, which a
- * listener refuses in another way, and does not see. */
-static bool is_left_behind(const struct jzx__os *os, const struct jzx__address *address) {
-    int fd = os->socket(AF_UNIX, SOCK_DGRAM, 0);
-    int err = fd < 0 ? fd : os->connect(fd, &address->any, address->size);
-    if (fd >= 0)
-        (void)os->close(fd);
-    return err == -ECONNREFUSED;
-}
-
-static int bind_fd(const struct jzx__os *os, int fd, const struct request *request) {
-    const struct jzx__address *address = &request->address;
-    int err = os->bind(fd, &address->any, address->size);
-    if (err == -EADDRINUSE && request->path != NULL && is_left_behind(os, address)) {
-        (void)os->unlink(request->path);
-        err = os->bind(fd, &address->any, address->size);
-    }
-    return err;
 }
 
 /* A port of a program that has just ended can be taken again at once. */
@@ -77,53 +63,65 @@ static int configure(const struct jzx__os *os, int fd, const struct request *req
     return err;
 }
 
-/* A descriptor that listens, or the negative errno. */
-static int open_fd(const struct jzx__os *os, const struct request *request) {
-    int fd = os->socket(request->address.any.sa_family, SOCK_STREAM, 0);
-    if (fd < 0)
-        return fd;
-    int err = configure(os, fd, request);
+static void discard(const struct jzx__os *os, const struct request *request,
+                    const struct opened *opened) {
+    if (request->has_file)
+        jzx__unix_file_remove(os, &opened->file);
+    (void)os->close(opened->fd);
+}
+
+static int bind_fd(const struct jzx__os *os, const struct request *request, struct opened *opened) {
+    const struct jzx__address *address = &request->address;
+    return request->has_file ? jzx__unix_file_bind(os, opened->fd, address, &opened->file)
+                             : os->bind(opened->fd, &address->any, address->size);
+}
+
+/* A socket that listens. 0 or the negative errno. */
+static int open_socket(const struct jzx__os *os, const struct request *request,
+                       struct opened *opened) {
+    opened->fd = os->socket(request->address.any.sa_family, SOCK_STREAM, 0);
+    if (opened->fd < 0)
+        return opened->fd;
+    int err = configure(os, opened->fd, request);
     if (err == 0)
-        err = bind_fd(os, fd, request);
-    bool is_bound = err == 0;
-    if (is_bound && request->path != NULL && request->opts.mode != 0)
-        err = os->chmod(request->path, (mode_t)request->opts.mode);
+        err = bind_fd(os, request, opened);
+    if (err < 0) {
+        (void)os->close(opened->fd);
+        return err;
+    }
+    if (request->has_file && request->opts.mode != 0)
+        err = jzx__unix_file_set_mode(os, &opened->file, (mode_t)request->opts.mode);
     if (err == 0)
-        err = os->listen(fd, (int)request->opts.backlog);
-    if (err == 0)
-        return fd;
-    if (is_bound && request->path != NULL)
-        (void)os->unlink(request->path);
-    (void)os->close(fd);
+        err = os->listen(opened->fd, (int)request->opts.backlog);
+    if (err < 0)
+        discard(os, request, opened);
     return err;
 }
 
 /* To be removed when it is closed. False without memory. */
-static bool keep_path(struct jzx__own *own, const char *text, struct jzx__message **path) {
-    size_t size = strlen(text) + 1;
-    *path = jzx__message_create(own->turn->ctx.loop, own->me, size);
-    if (*path == NULL)
+static bool keep_file(struct jzx__own *own, const struct jzx__unix_file *file,
+                      struct jzx__message **kept) {
+    *kept = jzx__message_create(own->turn->ctx.loop, own->me, sizeof *file);
+    if (*kept == NULL)
         return false;
-    memcpy((*path)->payload, text, size);
+    memcpy((*kept)->payload, file, sizeof *file);
     return true;
 }
 
-/* The descriptor is gone on an error. */
-static jzx_err make(struct jzx__own *own, int fd, const struct request *request,
-                    jzx_listener *handle) {
+/* The socket is gone on an error. */
+static jzx_err make(struct jzx__own *own, const struct opened *opened,
+                    const struct request *request, jzx_listener *handle) {
     struct jzx_loop *loop = own->turn->ctx.loop;
-    const struct jzx__os *os = jzx__io_of(loop)->os;
     struct jzx__done done = {.first = NULL};
-    struct jzx__message *path = NULL;
-    bool has_memory = request->path == NULL || keep_path(own, request->path, &path);
+    struct jzx__message *file = NULL;
+    bool has_memory = !request->has_file || keep_file(own, &opened->file, &file);
     struct jzx__socket *socket =
-        has_memory ? jzx__socket_create(loop, fd, JZX__SOCKET_LISTENER, &jzx__listener_ops) : NULL;
+        has_memory ? jzx__socket_create(loop, opened->fd, JZX__SOCKET_LISTENER, &jzx__listener_ops)
+                   : NULL;
     if (socket == NULL) {
-        if (request->path != NULL)
-            (void)os->unlink(request->path);
-        if (path != NULL)
-            jzx__message_destroy(loop, own->me, path);
-        (void)os->close(fd);
+        discard(jzx__io_of(loop)->os, request, opened);
+        if (file != NULL)
+            jzx__message_destroy(loop, own->me, file);
         return JZX_ERR_NO_MEMORY;
     }
     struct jzx__listener *listener = jzx__listener_of(socket);
@@ -133,7 +131,7 @@ static jzx_err make(struct jzx__own *own, int fd, const struct request *request,
     listener->family = (uint8_t)request->address.any.sa_family;
     listener->connections_max =
         request->opts.connections_max == 0 ? UINT32_MAX : request->opts.connections_max;
-    listener->path = path;
+    listener->file = file;
     jzx_err err = jzx__socket_adopt(socket, own->me, own->turn->ctx.self);
     *handle = jzx__socket_handle(socket);
     if (err != JZX_OK)
@@ -146,6 +144,7 @@ static jzx_err listen_at(jzx_context *ctx, const char *address, bool is_unix,
                          const jzx_listen_opts *opts, jzx_listener *listener) {
     struct jzx__own own;
     struct request request;
+    struct opened opened;
     jzx_listener made = JZX_NO_STREAM;
     if (listener == NULL)
         return JZX_ERR_INVALID_ARG;
@@ -157,8 +156,8 @@ static jzx_err listen_at(jzx_context *ctx, const char *address, bool is_unix,
     if (jzx__sched_is_stopped(&ctx->loop->sched)) {
         err = JZX_ERR_LOOP_CLOSED;
     } else {
-        int fd = open_fd(jzx__io_of(ctx->loop)->os, &request);
-        err = fd < 0 ? jzx__io_failed(&own, -fd) : make(&own, fd, &request, &made);
+        int failed = open_socket(jzx__io_of(ctx->loop)->os, &request, &opened);
+        err = failed < 0 ? jzx__io_failed(&own, -failed) : make(&own, &opened, &request, &made);
     }
     jzx__own_end(&own);
     if (err == JZX_OK)

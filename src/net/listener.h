@@ -21,7 +21,7 @@ struct jzx__listener {
     uint8_t family;
     bool is_limited; /* L1 */
     bool is_starved;
-    struct jzx__message *path; /* of its file, or NULL */
+    struct jzx__message *file; /* the payload is its struct jzx__unix_file; or NULL */
 };
 
 _Static_assert(sizeof(struct jzx__listener) <= JZX__SOCKET_SIZE, "fits a record");

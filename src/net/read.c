@@ -322,15 +322,28 @@ static bool take_back(struct jzx__op *op, struct jzx__worker *me) {
     if (stream == NULL)
         return true;
     bool is_back = put_back(stream, me, jzx__op_data(op), jzx__op_result(op)->len);
-    if (is_back && jzx__stream_is_read(stream)) { /* somebody has begun to wait for more */
-        stream->socket.ready |= JZX__READY_READ;
-        stream->socket.ops->ready(&stream->socket, me, &done);
-    }
     jzx__socket_release(&stream->socket, me, &done);
     return is_back;
 }
 
-static const struct jzx__op_ops read_ops = {.cancel = cancel, .revoke = take_back};
+/* Another actor has begun to wait for more: it gets the bytes that were put back. */
+static void serve_others(struct jzx__op *op, struct jzx__worker *me) {
+    const struct read_op *own = jzx__op_own(op);
+    struct jzx__done done = {.first = NULL};
+    jzx_err err;
+    int os_error;
+    struct jzx__stream *stream = jzx__stream_acquire(op->loop, own->handle, &err, &os_error);
+    if (stream == NULL)
+        return;
+    if (stream->buffer != NULL && jzx__stream_is_read(stream)) {
+        stream->socket.ready |= JZX__READY_READ;
+        stream->socket.ops->ready(&stream->socket, me, &done);
+    }
+    jzx__socket_release(&stream->socket, me, &done);
+}
+
+static const struct jzx__op_ops read_ops = {
+    .cancel = cancel, .revoke = take_back, .restore = serve_others};
 
 /* Under the lock. What cannot begin is the error of the call, what can completes. */
 static jzx_err begin(struct jzx__stream *stream, struct jzx__worker *me, struct read_op *own,

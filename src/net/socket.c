@@ -101,7 +101,7 @@ struct jzx__socket *jzx__socket_create(struct jzx_loop *loop, int fd, enum jzx__
     struct jzx__socket *socket = take_record(loop);
     if (socket == NULL)
         return NULL;
-    jzx__socket_lock(socket); /* somebody may look, with a stale handle */
+    jzx__lock_acquire_unordered(&socket->lock); /* N8 */
     socket->kind = (uint8_t)kind;
     socket->flags = 0;
     socket->ready = JZX__READY_READ | JZX__READY_WRITE; /* to be tried */

@@ -24,6 +24,9 @@
  *           calls are made on any thread, as in a turn that has lost its worker.
  *   net/N7  the lock and the sources of a record are made once, when the record is, and stay: a
  *           fiber that was woken by a close leaves its source later, whatever the record is then.
+ *   net/N8  the lock of a new socket may be taken under another one, as that of its listener:
+ *           nobody knows the socket. A thread with a stale handle may have the lock for a moment,
+ *           in which it takes no other.
  *
  * Rejected: requests by message to the owner's worker (a read by anybody else would cost two turns;
  * and a turn that has lost its worker would need them for everything); a lock-free record (a

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* One setting; level -1 connects to the address. */
+/* One setting; level -1 connects to the address, AF_UNSPEC disconnects. */
 struct setting {
     int family; /* that it is for; AF_UNSPEC: any */
     int level;
@@ -22,11 +22,54 @@ static jzx_err status_of(int failed) {
                                : jzx__os_error_status(-failed);
 }
 
+static in_port_t port_of(const struct jzx__address *address) {
+    return address->any.sa_family == AF_INET6 ? address->v6.sin6_port : address->v4.sin_port;
+}
+
+static bool is_wildcard(const struct jzx__address *address) {
+    return address->any.sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr)
+                                              : address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+static void set_port(struct jzx__address *address, in_port_t port) {
+    if (address->any.sa_family == AF_INET6)
+        address->v6.sin6_port = port;
+    else
+        address->v4.sin_port = port;
+}
+
+static int get_local(const struct jzx__os *os, int fd, struct jzx__address *address) {
+    address->size = sizeof address->v6;
+    return os->getsockname(fd, &address->any, &address->size);
+}
+
+/* Linux gives up a port that the system has chosen, and an address that came with the peer. The
+ * port is taken again, on that address: 0 or the negative errno. `unspecified` disconnects. An
+ * address that was asked for stays; it is taken as it was before, with its interface. */
+static int disconnect(const struct jzx__os *os, int fd, const struct setting *unspecified) {
+    struct jzx__address before;
+    struct jzx__address now;
+    int err = get_local(os, fd, &before);
+    if (err == 0)
+        err = os->connect(fd, unspecified->value, unspecified->size);
+    if (err == 0)
+        err = get_local(os, fd, &now);
+    if (err < 0 || port_of(&now) == port_of(&before))
+        return err;
+    if (is_wildcard(&now))
+        set_port(&now, port_of(&before));
+    else
+        now = before;
+    return os->bind(fd, &now.any, now.size);
+}
+
 static jzx_err apply(struct jzx__udp *udp, const struct setting *setting) {
     const struct jzx__os *os = jzx__socket_os(&udp->socket);
     int fd = jzx__socket_fd(&udp->socket);
     if (setting->family != AF_UNSPEC && setting->family != udp->family)
         return JZX_ERR_INVALID_ARG;
+    if (setting->level < 0 && setting->family == AF_UNSPEC)
+        return status_of(disconnect(os, fd, setting));
     return status_of(setting->level < 0 ? os->connect(fd, setting->value, setting->size)
                                         : os->setsockopt(fd, setting->level, setting->name,
                                                          setting->value, setting->size));

@@ -340,6 +340,11 @@ bool jzx__op_revoke(struct jzx__own *own, struct jzx__op *op) {
     return op->ops->revoke(op, own->me);
 }
 
+void jzx__op_restore(struct jzx__own *own, struct jzx__op *op) {
+    if (op->ops->restore != NULL)
+        op->ops->restore(op, own->me);
+}
+
 /* ---- cancel ---- */
 
 static void call_cancel(struct jzx__op *op, struct jzx__worker *me) {

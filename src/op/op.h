@@ -78,10 +78,13 @@ struct jzx__op_ops {
     /* Its message is about to be handled, in a turn of the owner: the part may still change the
      * result. NULL: there is nothing to do. */
     void (*handle)(struct jzx__op *op, struct jzx__worker *me, struct jzx__actor *owner);
-    /* It has completed, but nobody will look at its result, which waits in the mailbox: what it has
-     * consumed is to be as before. In a turn of the owner; me may be NULL. False: that cannot be
-     * done. NULL: it has consumed nothing. */
+    /* It has completed, but nobody will look at its result, which waits in the mailbox: puts back
+     * what it has consumed, and serves nobody with that yet: more may come in front of it. In a
+     * turn of the owner; me may be NULL. False: that cannot be done. NULL: it has consumed nothing.
+     */
     bool (*revoke)(struct jzx__op *op, struct jzx__worker *me);
+    /* All that the turn revokes is back: serves operations that wait for it. NULL: none can. */
+    void (*restore)(struct jzx__op *op, struct jzx__worker *me);
     /* The slot is about to be freed (O2): the message was handled, or dropped. Any thread, in a
      * visit; never blocks; me may be NULL. NULL: the part has nothing beside the slot. */
     void (*release)(struct jzx__op *op, struct jzx__worker *me);
@@ -232,8 +235,11 @@ struct jzx__op *jzx__op_claim(struct jzx_loop *loop, jzx_op id, const struct jzx
 bool jzx__op_grow(struct jzx__op *op, struct jzx__worker *me, size_t capacity);
 
 /* Of one that completes by a message, which waits and will be dropped (ops->revoke). In a turn of
- * the owner. False: what it has consumed is lost. */
+ * the owner, the latest first. False: what it has consumed is lost. */
 bool jzx__op_revoke(struct jzx__own *own, struct jzx__op *op);
+
+/* Of each that was revoked, in the same turn, after the last of them (ops->restore). */
+void jzx__op_restore(struct jzx__own *own, struct jzx__op *op);
 
 /* ---- one that is waited for (O8), in the turn that began it ---- */
 

@@ -127,6 +127,10 @@ bool jzx__proxy_end(struct jzx__process *process, struct jzx__proxy *proxy,
     return is_heard;
 }
 
+static struct jzx__op *op_of(const struct jzx__process *process, const struct jzx__proxy *proxy) {
+    return jzx__op_slot_at(jzx__op_slots_of(process->loop), (uint32_t)proxy->op); /* V1: LISTED */
+}
+
 /* Takes back what the latest reads have consumed, then what earlier ones have (V4). */
 static void revoke_all(struct jzx__own *own, const struct jzx__process *process) {
     struct jzx__actor_ops *ops = jzx__own_part(own, JZX__PART_OP);
@@ -142,13 +146,18 @@ static void revoke_all(struct jzx__own *own, const struct jzx__process *process)
         if (!jzx__op_revoke(own, op))
             (void)proxy->kind->close_source(process->loop, proxy->object);
     }
+    const struct jzx__proxies *proxies = &process->proxies;
+    for (uint32_t i = 0; i < proxies->cap; i++) {
+        const struct jzx__proxy *proxy = &proxies->all[i];
+        if (proxy->is_revoked && proxy->epoch == process->epoch)
+            jzx__op_restore(own, op_of(process, proxy));
+    }
 }
 
 /* A read that was cancelled has ended, unless another thread has its bytes already, and is about to
  * complete it: the one that serves the stream, if that belongs to another actor. */
 static void await_end(const struct jzx__process *process, const struct jzx__proxy *proxy) {
-    const struct jzx__op *op =
-        jzx__op_slot_at(jzx__op_slots_of(process->loop), (uint32_t)proxy->op); /* V1: LISTED */
+    const struct jzx__op *op = op_of(process, proxy);
     while (!jzx__op_is_done(op))
         sched_yield();
 }

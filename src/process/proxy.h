@@ -15,7 +15,8 @@
  *   V3  an entry that is dropped gives no event: its command has completed otherwise, or is of an
  *       earlier epoch (process/P5). A handle that its operation brings is closed.
  *   V4  a read that is complete when its process is upgraded is taken back before other code of the
- *       process runs, the latest first: a stream never loses bytes in its middle. */
+ *       process runs, the latest first; only then the stream serves others that read from it. So a
+ *       stream never loses bytes in its middle, and gives them in their order. */
 #ifndef JZX_PROCESS_PROXY_H
 #define JZX_PROCESS_PROXY_H
 

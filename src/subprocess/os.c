@@ -3,11 +3,14 @@
 
 #include "jzx/subprocess.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,13 +22,25 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 #define ID_IS_PIDFD ((idtype_t)3)
 
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+/* A test leaves it out. */
+#if !defined(JZX__NO_CLOSEFROM) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
 #define HAS_CLOSEFROM 1
 #else
 #define HAS_CLOSEFROM 0
 #endif
+
+#define FD_FOLDER "/proc/self/fd"
+
+/* Descriptors that other threads open while the list is made have the numbers next to it. */
+#define FD_MARGIN 32
+
+/* Without FD_FOLDER so many numbers are tried: fs.nr_open, if nobody has changed it. */
+#define FD_TRIED_MAX (1 << 20)
 
 /* ---- starting ---- */
 
@@ -41,16 +56,58 @@ static int add_stdio(posix_spawn_file_actions_t *actions, const struct jzx__spaw
     }
 }
 
-/* The first error. Descriptors of the program that are not close-on-exec would be inherited: where
- * the C library can, all above 2 are closed. */
+static int highest_of(DIR *folder) {
+    int highest = 2;
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        int fd = atoi(entry->d_name); /* 0: "." */
+        highest = fd > highest ? fd : highest;
+    }
+    return highest;
+}
+
+/* The highest descriptor that is open. */
+static int highest_fd(void) {
+    struct rlimit limit;
+    DIR *folder = opendir(FD_FOLDER);
+    if (folder != NULL) {
+        int highest = highest_of(folder);
+        closedir(folder);
+        return highest;
+    }
+    int highest = FD_TRIED_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FD_TRIED_MAX)
+        highest = (int)limit.rlim_cur;
+    while (highest > 2 && fcntl(highest, F_GETFD) < 0)
+        highest--;
+    return highest;
+}
+
+/* One by one. A number that nobody has open is no error. */
+static int add_closes(posix_spawn_file_actions_t *actions) {
+    int highest = highest_fd();
+    int err = 0;
+    for (int fd = 3; fd <= highest + FD_MARGIN && err == 0; fd++)
+        err = posix_spawn_file_actions_addclose(actions, fd);
+    return err == EBADF ? 0 : err; /* beyond the limit of the program */
+}
+
+/* glibc closes by close_range(2), or else looks into FD_FOLDER, and fails without both. */
+static int add_close_all(posix_spawn_file_actions_t *actions) {
+#if HAS_CLOSEFROM
+    if (syscall(SYS_close_range, ~0u, ~0u, 0) == 0 || access(FD_FOLDER, X_OK) == 0)
+        return posix_spawn_file_actions_addclosefrom_np(actions, 3);
+#endif
+    return add_closes(actions);
+}
+
+/* The first error. Descriptors of the program that are not close-on-exec would be inherited: all
+ * above 2 are closed. */
 static int fill_actions(posix_spawn_file_actions_t *actions, const struct jzx__spawn_plan *plan) {
     int err = 0;
     for (int i = 0; i < 3 && err == 0; i++)
         err = add_stdio(actions, plan, i);
-#if HAS_CLOSEFROM
     if (err == 0)
-        err = posix_spawn_file_actions_addclosefrom_np(actions, 3);
-#endif
+        err = add_close_all(actions);
     if (err == 0 && plan->cwd != NULL)
         err = posix_spawn_file_actions_addchdir_np(actions, plan->cwd);
     return err;

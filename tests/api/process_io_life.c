@@ -403,6 +403,36 @@ JZX_TEST(bytes_that_are_taken_back_go_to_an_actor_that_waits_for_some, "D+reg", 
     assert_string_equal(overheard, "abcd");
 }
 
+static void overhear_by_message(jzx_context *ctx) {
+    const jzx_stream *stream = ctx->state;
+    jzx_message msg;
+    JZX_EXPECT_EQ(jzx_stream_read_to(ctx, *stream, sizeof overheard - 1, 7, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+    const jzx_result *result = msg.data;
+    memcpy(overheard, jzx_result_data(result), result->len);
+    overheard[result->len] = 0;
+}
+
+static jzx_err upgrade_beside_an_operation(jzx_context *ctx, struct script *script,
+                                           jzx_step_out *out) {
+    if (script->steps == 1) {
+        (void)upgrade_behind(ctx, script, out);
+        jzx_actor_id id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = overhear_by_message,
+                                                                   .state = &script->pairs[0][0]));
+        JZX_EXPECT_EQ(jzx_monitor(ctx, id, NULL), JZX_OK);
+        jzx_out_continue(out);
+        return JZX_OK;
+    }
+    return jzx_out_upgrade(out, &done_at_down_ops, NULL, NULL, 0);
+}
+
+JZX_TEST(bytes_that_are_taken_back_go_to_an_operation_in_order, "D+reg", "D+top") {
+    struct script script = {.plan = upgrade_beside_an_operation};
+    overheard[0] = '\0';
+    run_upgrade(&script);
+    assert_string_equal(overheard, "abcd");
+}
+
 /* A connection was accepted and nobody has seen it: the other end hears that it is closed. */
 static jzx_err see_the_end(jzx_context *ctx, struct script *script, jzx_step_out *out) {
     (void)ctx;

@@ -3,8 +3,12 @@
 #include "subprocessing.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 /* ---- how they end ---- */
 
@@ -253,13 +257,40 @@ static void look_at_descriptors(jzx_context *ctx) {
     JZX_EXPECT(strcmp(read_all(ctx, stream_of(ctx, child, 1)), "end\n") == 0);
 }
 
-JZX_TEST(no_other_descriptor_is_inherited, "C+goal") {
+static void expect_no_other_descriptor(void) {
     int fds[4];
     for (int i = 0; i < 4; i++)
         fds[i] = open("/dev/null", O_RDWR); /* on purpose */
     in_a_fiber(look_at_descriptors, NULL);
     for (int i = 0; i < 4; i++)
         close(fds[i]);
+}
+
+JZX_TEST(no_other_descriptor_is_inherited, "C+goal") {
+    expect_no_other_descriptor();
+}
+
+/* As before Linux 5.9. It lasts for the rest of the process. */
+static bool take_close_range_away(void) {
+#if defined(SYS_close_range)
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+           syscall(SYS_close_range, ~0u, ~0u, 0) < 0 && errno == ENOSYS;
+#else
+    return true;
+#endif
+}
+
+JZX_TEST(no_other_descriptor_is_inherited_without_close_range, "C+goal") {
+    if (!take_close_range_away())
+        skip();
+    expect_no_other_descriptor();
 }
 
 /* ---- standard descriptors ---- */

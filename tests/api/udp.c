@@ -296,6 +296,54 @@ JZX_TEST(a_connected_socket_hears_that_its_peer_is_gone_and_goes_on, "E55") {
     run_fiber(refuse);
 }
 
+/* Opened at `local`, or wherever the system wants. A third socket sends to its port afterwards. */
+static void disconnect_at(jzx_context *ctx, const char *local, const char *other) {
+    char peer[JZX_ADDRESS_MAX];
+    char before[JZX_ADDRESS_MAX];
+    char after[JZX_ADDRESS_MAX];
+    char host[JZX_ADDRESS_MAX];
+    char buf[8];
+    jzx_datagram in = {.data = buf, .cap = sizeof buf};
+    jzx_address to;
+    jzx_udp udp;
+    const char *asked = local == NULL ? "0.0.0.0:0" : local;
+    struct ends ends = open_ends(ctx, other);
+    JZX_EXPECT_EQ(jzx_udp_local(ctx->loop, ends.a, peer, sizeof peer), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_open(ctx, local, &JZX_UDP_OPTS(.peer = peer), &udp), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_local(ctx->loop, udp, before, sizeof before), JZX_OK);
+    for (unsigned round = 0; round < 3; round++) {
+        JZX_EXPECT_EQ(jzx_udp_connect(ctx->loop, udp, NULL), JZX_OK);
+        JZX_EXPECT_EQ(jzx_udp_local(ctx->loop, udp, after, sizeof after), JZX_OK);
+        JZX_EXPECT(strncmp(after, asked, (size_t)(strrchr(asked, ':') - asked) + 1) == 0);
+        if (!JZX_EXPECT(strcmp(strrchr(after, ':'), strrchr(before, ':')) == 0))
+            break; /* nothing would arrive */
+        snprintf(host, sizeof host, "%.*s%s", (int)(strrchr(other, ':') - other), other,
+                 strrchr(before, ':'));
+        JZX_EXPECT_EQ(jzx_address_parse(host, &to), JZX_OK);
+        JZX_EXPECT_EQ(jzx_udp_send(ctx, ends.b, "still", 5, &to, JZX_NEVER), JZX_OK);
+        JZX_EXPECT_EQ(jzx_udp_receive(ctx, udp, &in, JZX_NEVER), JZX_OK);
+        JZX_EXPECT(in.len == 5 && jzx_address_is_equal(&in.address, &ends.at_b));
+        if (round == 1) /* else it is disconnected twice */
+            JZX_EXPECT_EQ(jzx_udp_connect(ctx->loop, udp, peer), JZX_OK);
+    }
+    JZX_EXPECT_EQ(jzx_udp_close(ctx->loop, udp), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_close(ctx->loop, ends.a), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_close(ctx->loop, ends.b), JZX_OK);
+}
+
+static void disconnect_everywhere(jzx_context *ctx) {
+    disconnect_at(ctx, "127.0.0.1:0", "127.0.0.1:0");
+    disconnect_at(ctx, "0.0.0.0:0", "127.0.0.1:0");
+    disconnect_at(ctx, NULL, "127.0.0.1:0");
+    disconnect_at(ctx, "[::1]:0", "[::1]:0");
+    disconnect_at(ctx, "[::]:0", "[::1]:0");
+    finished++;
+}
+
+JZX_TEST(a_socket_keeps_its_port_when_it_is_disconnected, "E55") {
+    run_fiber(disconnect_everywhere);
+}
+
 /* ---- addresses and options ---- */
 
 static void misuse(jzx_context *ctx) {

@@ -60,14 +60,32 @@ chat)
     start "$examples/example_58_chat" 0
     mkfifo "$work/in" "$work/out"
     talk <"$work/in" >"$work/out" &
+    alice=$!
     exec 4>"$work/in" 5<"$work/out"
-    printf 'alice\nhello\n' >&4
+    # As many empty lines as the room has places: they take none, and bob finds one, too.
+    awk 'BEGIN { for (i = 0; i < 64; i++) print "" }' >&4
+    printf 'alice\nhello\n\033[2J\302\233\r\n' >&4
     read -r line <&5
     [ "$line" = "* alice joins" ]
     read -r line <&5
     [ "$line" = "alice: hello" ]
+    read -r line <&5
+    [ "$line" = "alice: ?[2J?" ]
+    mkfifo "$work/in.bob" "$work/out.bob"
+    talk <"$work/in.bob" >"$work/out.bob" &
+    bob=$!
+    exec 6>"$work/in.bob" 7<"$work/out.bob"
+    echo bob >&6
+    read -r line <&7
+    [ "$line" = "* bob joins" ]
+    exec 6>&-
+    wait $bob
+    read -r line <&5
+    [ "$line" = "* bob joins" ]
+    read -r line <&5
+    [ "$line" = "* bob leaves" ]
     exec 4>&-
-    wait $!
+    wait $alice
     ;;
 http)
     make_data

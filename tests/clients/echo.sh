@@ -9,6 +9,7 @@ set -eu
 client=$2 root=$3 language=$4 program=${5:-}
 work=$1/echo.$language
 ways="messages fibers"
+limit=512 # of connections at a time; "": it has none
 
 case $language in
 c) ways="$ways futures" ;;
@@ -16,6 +17,7 @@ cpp)
     [ -n "$program" ] || { echo "skipped: no compiler for C++ is here"; exit 77; }
     ;;
 zig)
+    limit=
     sh "$root/tools/zig.sh" find "$root" || {
         echo "skipped: Zig is not here, and could not be installed"
         exit 77
@@ -30,7 +32,7 @@ mkdir -p "$work"
 for way in $ways; do
     for seed in 1 2; do
         start "$program" "$way" 0
-        "$client" "$port" "$server" $seed
+        "$client" "$port" "$server" $seed $limit
         kill -0 "$server" # it has outlived its clients
         stop
     done

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* A client for echo servers in any language, on sockets of the system alone.
  *
- *     echo_client PORT PID [SEED]     the server at 127.0.0.1:PORT, which is that process
+ *     echo_client PORT PID [SEED [LIMIT]]     the server at 127.0.0.1:PORT, which is that process;
+ *                                             it serves at most LIMIT connections at a time
  *
  * Many connections are open at once. Each writes its own bytes, in pieces of random size, and
  * compares what comes back; then it half-closes and expects the end, or closes, or it resets the
  * connection in the middle. Another one writes a burst, half-closes, and reads so slowly that the
  * server must stop reading meanwhile. In the end the server must have closed all of them, and still
- * answer. A failure prints the seed. */
+ * answer. Of more connections than LIMIT the server opens LIMIT, and serves the others when those
+ * are closed. A failure prints the seed. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -30,6 +32,8 @@ enum {
     SLOW_PIECE = 4096,
     SILENCE_MS = 120000, /* nothing at all happens: the server is stuck */
     LAST_TRIES = 100000,
+    LIMIT_MAX = 4096,
+    BEYOND = 64,   /* connections more than the limit */
     FILES_MORE = 8 /* the server may open for itself; far below the connections of one way */
 };
 
@@ -232,15 +236,55 @@ static void expect_files(size_t count) {
     fail("the server keeps connections that are gone", NULL);
 }
 
+static void send_byte(int fd) {
+    if (send(fd, "x", 1, MSG_NOSIGNAL) != 1)
+        fail("send", NULL);
+}
+
+static void await_byte(int fd) {
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    char byte;
+    if (poll(&wait, 1, SILENCE_MS) != 1)
+        fail("the server is silent", NULL);
+    if (recv(fd, &byte, 1, 0) != 1 || byte != 'x')
+        fail("a byte did not come back", NULL);
+}
+
+/* The first ones are served, and keep the server busy while the others wait. */
+static void expect_limit(size_t limit, size_t files) {
+    static int fds[LIMIT_MAX + BEYOND];
+    if (limit > LIMIT_MAX)
+        fail("LIMIT is too high", NULL);
+    for (size_t i = 0; i < limit + BEYOND; i++) {
+        fds[i] = open_socket(0);
+        send_byte(fds[i]);
+    }
+    for (size_t i = 0; i < limit; i++)
+        await_byte(fds[i]);
+    for (size_t i = 0; i < limit; i++) {
+        send_byte(fds[i]);
+        await_byte(fds[i]);
+    }
+    if (count_files() > files + limit + FILES_MORE)
+        fail("the server has more connections than it may", NULL);
+    for (size_t i = 0; i < limit; i++)
+        close(fds[i]);
+    for (size_t i = limit; i < limit + BEYOND; i++) {
+        await_byte(fds[i]);
+        close(fds[i]);
+    }
+    expect_files(files);
+}
+
 int main(int argc, char **argv) {
     static struct connection all[CONNECTIONS];
-    if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: %s PORT PID [SEED]\n", argv[0]);
+    if (argc < 3 || argc > 5) {
+        fprintf(stderr, "usage: %s PORT PID [SEED [LIMIT]]\n", argv[0]);
         return EXIT_FAILURE;
     }
     port = (uint16_t)strtoul(argv[1], NULL, 10);
     snprintf(server_files, sizeof server_files, "/proc/%s/fd", argv[2]);
-    seed = argc == 4 ? strtoull(argv[3], NULL, 0) : seed;
+    seed = argc >= 4 ? strtoull(argv[3], NULL, 0) : seed;
     echo_one();
     size_t files = count_files();
     for (size_t i = 0; i < CONNECTIONS; i++)
@@ -249,6 +293,8 @@ int main(int argc, char **argv) {
     begin(&all[0], SLOW);
     run(all, 1);
     expect_files(files);
+    if (argc == 5)
+        expect_limit(strtoul(argv[4], NULL, 0), files);
     printf("seed %llu: %d connections\n", (unsigned long long)seed, CONNECTIONS + 1);
     return EXIT_SUCCESS;
 }

@@ -33,6 +33,9 @@ enum os_call {
     OS_IO_URING_ENTER,
     OS_IO_URING_REGISTER,
     OS_MAP,
+    OS_OPEN_DIR,
+    OS_STAT_AT,
+    OS_CHMOD_AT,
     OS_CALL_COUNT
 };
 
@@ -159,12 +162,12 @@ static inline int faulty_unmap(void *place, size_t size) {
     return jzx__os_system.unmap(place, size);
 }
 
-static inline int faulty_unlink(const char *path) {
-    return jzx__os_system.unlink(path);
-}
+FAULTY(OS_OPEN_DIR, int, open_dir, (const char *path), (path))
+FAULTY(OS_STAT_AT, int, stat_at, (int dir, const char *name, struct stat *stat), (dir, name, stat))
+FAULTY(OS_CHMOD_AT, int, chmod_at, (int dir, const char *name, mode_t mode), (dir, name, mode))
 
-static inline int faulty_chmod(const char *path, mode_t mode) {
-    return jzx__os_system.chmod(path, mode);
+static inline int faulty_unlink_at(int dir, const char *name) {
+    return jzx__os_system.unlink_at(dir, name);
 }
 
 static const struct jzx__os os_faulty = {
@@ -191,8 +194,10 @@ static const struct jzx__os os_faulty = {
     .send = faulty_send,
     .sendmsg = faulty_sendmsg,
     .sendfile = faulty_sendfile,
-    .unlink = faulty_unlink,
-    .chmod = faulty_chmod,
+    .open_dir = faulty_open_dir,
+    .stat_at = faulty_stat_at,
+    .unlink_at = faulty_unlink_at,
+    .chmod_at = faulty_chmod_at,
     .io_uring_setup = faulty_io_uring_setup,
     .io_uring_enter = faulty_io_uring_enter,
     .io_uring_register = faulty_io_uring_register,

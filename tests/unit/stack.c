@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#if defined(JZX__SWITCH_ASAN) || defined(JZX__SWITCH_TSAN)
+#if defined(JZX__SWITCH_ASAN) || defined(JZX__HAS_TSAN)
 #define IS_SANITIZED 1
 #else
 #define IS_SANITIZED 0

@@ -9,6 +9,11 @@
 
 #include <jzx/fiber.h>
 #include <jzx/tcp.h>
+#include <jzx/unix.h>
+
+#include <stdio.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 enum { DONE = 1 };
 
@@ -186,4 +191,70 @@ JZX_TEST(accept_without_descriptors_waits_and_tries_again_without_spinning, "C+f
     JZX_EXPECT_EQ(os_faults.uses[OS_ACCEPT], 6); /* once in vain, four failures, the connection */
     os_fail_never();
     fixture_destroy(loop);
+}
+
+/* ---- the file of a Unix socket ---- */
+
+static char unix_path[64];
+
+static void make_stale_socket(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", unix_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    JZX_EXPECT_EQ(bind(fd, (const void *)&address, sizeof address), 0);
+    JZX_EXPECT_EQ(close(fd), 0);
+}
+
+static void listen_at_path(jzx_context *ctx) {
+    const jzx_listen_opts opts = JZX_LISTEN_OPTS(.mode = 0600);
+    jzx_test_ran();
+    world.is_whole = went_well(jzx_unix_listen(ctx, unix_path, &opts, &world.listener));
+    if (world.is_whole)
+        JZX_EXPECT_EQ(jzx_listener_close(ctx->loop, world.listener), JZX_OK);
+}
+
+/* True if it has listened. The path was free, or a stale socket had it. A file that cannot be
+ * looked at is not removed. */
+static bool run_listen(void (*set_fault)(uint32_t at), uint32_t at, bool is_stale) {
+    jzx_loop *loop = fixture_loop();
+    world.is_whole = false;
+    if (is_stale)
+        make_stale_socket();
+    jzx__io_of(loop)->os = &os_faulty;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = listen_at_path));
+    set_fault(at);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    fixture_fail_allocations(UINT64_MAX, 0);
+    fixture_destroy(loop);
+    bool is_there = access(unix_path, F_OK) == 0;
+    JZX_EXPECT(!is_there || (is_stale && !world.is_whole) || fault.call == OS_STAT_AT);
+    (void)unlink(unix_path);
+    return world.is_whole;
+}
+
+JZX_TEST(a_unix_listener_that_fails_leaves_no_file, "C+fail") {
+    static const enum os_call calls[] = {OS_SOCKET, OS_OPEN_DIR, OS_BIND,     OS_STAT_AT,
+                                         OS_LISTEN, OS_CONNECT,  OS_CHMOD_AT, OS_SHUTDOWN};
+    int open_before = descriptors_open();
+    snprintf(unix_path, sizeof unix_path, "/tmp/jzx_unit_%d.sock", (int)getpid());
+    for (uint32_t stale = 0; stale < 2; stale++) {
+        uint32_t whole = 0;
+        for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+            bool was_used = true;
+            fault.call = calls[i];
+            fault.error = EMFILE;
+            for (uint32_t at = 1; was_used; at++) {
+                bool is_whole = run_listen(fail_call, at, stale);
+                was_used = os_faults.uses[fault.call] >= at;
+                JZX_EXPECT(is_whole || was_used);
+                JZX_EXPECT_EQ(descriptors_open(), open_before);
+            }
+        }
+        fault.call = OS_CALL_COUNT;
+        for (uint32_t at = 0; whole < 3 && at < 200; at++) {
+            whole += run_listen(fail_memory, at, stale);
+            JZX_EXPECT_EQ(descriptors_open(), open_before);
+        }
+        JZX_EXPECT_EQ(whole, 3);
+    }
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unwind.h>
 
-#if defined(JZX__SWITCH_ASAN) || defined(JZX__SWITCH_TSAN)
+#if defined(JZX__SWITCH_ASAN) || defined(JZX__HAS_TSAN)
 #define IS_SANITIZED 1
 #else
 #define IS_SANITIZED 0
