@@ -4,6 +4,7 @@
 #include "file/start.h"
 
 #include "base/alloc.h"
+#include "base/size.h"
 #include "fiber/fiber.h"
 #include "fiber/operate.h"
 #include "file/execute.h"
@@ -213,11 +214,20 @@ static void copy_parts(struct jzx__file_request *copy, char *place, size_t size)
     copy->part_count = 1;
 }
 
+/* Of the block. False if it is no size. */
+static bool copy_size(const struct jzx__file_request *request, size_t given, size_t *size) {
+    *size = sizeof *request;
+    return jzx__size_add(size, text_size(request->path)) &&
+           jzx__size_add(size, text_size(request->other)) && jzx__size_add(size, given);
+}
+
 /* A block with all that the request points to (R2); NULL without memory. */
 static struct jzx__file_request *copy_request(struct jzx_loop *loop,
                                               const struct jzx__file_request *request) {
     size_t given = given_size(request);
-    size_t size = sizeof *request + text_size(request->path) + text_size(request->other) + given;
+    size_t size;
+    if (!copy_size(request, given, &size))
+        return NULL;
     struct jzx__file_request *copy = jzx__alloc(&loop->sched.allocator, size);
     if (copy == NULL)
         return NULL;
