@@ -65,6 +65,14 @@ static int rename_path(const char *from, const char *to) {
     return checked(rename(from, to));
 }
 
+/* By the link that the system has for the descriptor: to name the descriptor itself takes more
+ * rights. */
+static int link_unnamed(int fd, const char *path) {
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    return checked(linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW));
+}
+
 static int unlink_path(const char *path) {
     return checked(unlink(path));
 }
@@ -104,6 +112,7 @@ const struct jzx__file_os jzx__file_os_system = {
     .stat_path = stat_path,
     .set_mode = set_mode,
     .rename = rename_path,
+    .link = link_unnamed,
     .unlink = unlink_path,
     .rmdir = remove_folder,
     .mkdir = make_folder,

@@ -27,6 +27,7 @@ struct jzx__file_os {
     int (*stat_path)(const char *path, struct stat *stat); /* a link itself */
     int (*set_mode)(int fd, mode_t mode);
     int (*rename)(const char *from, const char *to);
+    int (*link)(int fd, const char *path); /* names a file that has no name */
     int (*unlink)(const char *path);
     int (*rmdir)(const char *path);
     int (*mkdir)(const char *path, mode_t mode);
