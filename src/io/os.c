@@ -5,6 +5,7 @@
 #include "jzx/time.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -73,6 +74,11 @@ static ssize_t write_fd(int fd, const void *buffer, size_t size) {
 
 static int close_fd(int fd) {
     return checked(close(fd));
+}
+
+static int is_open_fd(int fd) {
+    int flags = checked(fcntl(fd, F_GETFD));
+    return flags < 0 ? flags : 0;
 }
 
 /* ---- sockets ---- */
@@ -229,6 +235,7 @@ const struct jzx__os jzx__os_system = {
     .read = read_fd,
     .write = write_fd,
     .close = close_fd,
+    .is_open = is_open_fd,
     .socket = make_socket,
     .socketpair = make_pair,
     .bind = bind_fd,
