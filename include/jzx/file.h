@@ -10,7 +10,9 @@
  * Requests go to io_uring where the system has it, unless config.io_backend says otherwise, and
  * else to a pool of threads of their own (jzx/blocking.h). The pool is called JZX_FILE_POOL and has
  * JZX_DEFAULT_FILE_THREADS threads; to set its limits, make a pool of that name before the first
- * call. When its queue is full a call is JZX_ERR_FULL, at once.
+ * call. When its queue is full a call is JZX_ERR_FULL, at once. io_uring has as many threads of the
+ * kernel for each worker. While requests that block (an open of a pipe without its other end) have
+ * all of them, other requests wait.
  *
  * Each operation comes in three forms. The plain one suspends a fiber until it is complete, and
  * returns JZX_ERR_WOULD_SUSPEND elsewhere; buffers and paths are borrowed until it returns. The one

@@ -153,7 +153,10 @@ JZX_TEST(each_call_of_a_ring_fails_at_each_use_and_threads_do_the_work, "C+fail"
         for (uint32_t at = 1; at <= uses[calls[i]]; at++) {
             os_fail(calls[i], at, 1, errors[at % 3]);
             run(&scene);
-            JZX_EXPECT(calls[i] == OS_IO_URING_ENTER || scene.taken == 0);
+            /* The second register sets a limit that a ring can do without. */
+            bool is_needed =
+                calls[i] != OS_IO_URING_ENTER && (calls[i] != OS_IO_URING_REGISTER || at == 1);
+            JZX_EXPECT(!is_needed || scene.taken == 0);
         }
     }
     os_fail(OS_IO_URING_ENTER, 1, UINT32_MAX, EBUSY);
