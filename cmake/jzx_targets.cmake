@@ -22,8 +22,8 @@ if(JZX_SANITIZE)
         -fsanitize=${JZX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 
-# What they cost: docs/hardening.md. FORTIFY_SOURCE needs an optimised build, and the sanitizers know
-# better; a compiler that brings another value of its own is told to forget it.
+# What they cost: docs/hardening.md. FORTIFY_SOURCE needs an optimised build, and the sanitizers
+# know better; a compiler that brings another value of its own is told to forget it.
 set(jzx_harden_options "")
 set(jzx_harden_link_options "")
 if(JZX_HARDEN)

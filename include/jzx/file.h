@@ -20,9 +20,9 @@
  * that ends in _async returns a future (jzx/future.h), and may be called on any thread. The last
  * two copy what they are given.
  *
- * **Deadlines and cancels** stop an operation that waits for a thread, or that io_uring can stop.
- * Any other that has begun runs to its end, and returns its result: a system call on a file cannot
- * be taken back.
+ * **Deadlines and cancels** stop an operation that waits for a thread, a read at JZX_FILE_HERE that
+ * waits for a pipe or a terminal, and one that io_uring can stop. Any other that has begun runs to
+ * its end, and returns its result: a system call on a file cannot be taken back.
  *
  * **Order.** Operations that are pending at the same time run at the same time, in any order. Those
  * that use the position of the file (JZX_FILE_HERE) do so one at a time: a second one is

@@ -107,7 +107,7 @@ int jzx__beside_end(struct jzx__beside *beside, int err) {
     return err < 0 ? err : 0;
 }
 
-int jzx__sync_folder_of(const struct jzx__file_os *os, const char *path) {
+int jzx__folder_sync(const struct jzx__file_os *os, const char *path) {
     char folder[JZX__PATH_SIZE_MAX];
     int err = folder_of(path, folder);
     if (err < 0)

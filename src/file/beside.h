@@ -5,7 +5,8 @@
  *   beside/W1  nobody can open it for more than the file under that name will allow.
  *   beside/W2  where the file system has files without a name, it has one for the moment between
  *              two system calls only: a process that dies before leaves nothing. Elsewhere it is
- *              called "<target>.<pid>-<number>.tmp" from the start, and such a process leaves it. */
+ *              called "<target>.<pid>-<number>.tmp" from the start, and such a process
+ *              leaves it. */
 #ifndef JZX_FILE_BESIDE_H
 #define JZX_FILE_BESIDE_H
 
@@ -43,6 +44,6 @@ int jzx__beside_begin(struct jzx__beside *beside, mode_t mode);
 int jzx__beside_end(struct jzx__beside *beside, int err);
 
 /* The names in the folder of the path are on the disk. */
-int jzx__sync_folder_of(const struct jzx__file_os *os, const char *path);
+int jzx__folder_sync(const struct jzx__file_os *os, const char *path);
 
 #endif

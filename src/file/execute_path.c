@@ -61,7 +61,7 @@ static int replace(struct jzx__file_request *request) {
         beside.is_by_name = true;
         err = replace_by(request, &beside);
     }
-    return err < 0 ? err : jzx__sync_folder_of(request->os, request->path);
+    return err < 0 ? err : jzx__folder_sync(request->os, request->path);
 }
 
 /* ---- copies ---- */

@@ -18,6 +18,8 @@ struct jzx__file_os {
     int (*close)(int fd);
     /* At that offset; -1: at the position of the file. */
     ssize_t (*readv)(int fd, const struct iovec *parts, int count, off_t offset);
+    /* Waits until one of them can be read, or is at its end. */
+    int (*await)(int fd, int event);
     ssize_t (*writev)(int fd, const struct iovec *parts, int count, off_t offset);
     int (*sync)(int fd);
     int (*sync_data)(int fd);

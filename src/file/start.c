@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "fiber/fiber.h"
 #include "fiber/operate.h"
+#include "file/await.h"
 #include "file/execute.h"
 #include "file/uring.h"
 #include "future/operate.h"
@@ -68,12 +69,11 @@ static bool uses_position(const struct jzx__file_request *request) {
            request->offset == JZX_FILE_HERE;
 }
 
-/* For the ring, which has nothing but regular files (uring/U5). The system knows it of a file that
- * it has just opened. */
+/* What is none is read in another way (uring/U5, await.h). The system knows it of a file that it
+ * has just opened. */
 static bool is_regular(const struct jzx__file_request *request) {
     struct stat stat;
-    return request->fd >= 0 && jzx__urings_serve(request->file->loop) &&
-           request->os->stat(request->fd, &stat) == 0 && S_ISREG(stat.st_mode);
+    return request->fd >= 0 && request->os->stat(request->fd, &stat) == 0 && S_ISREG(stat.st_mode);
 }
 
 /* Gives its file up (R1). */
@@ -144,6 +144,7 @@ static void cancel(struct jzx__op *op, struct jzx__worker *me) {
         jzx__uring_cancel(uring, op);
     else
         jzx__workforce_cancel(op, me);
+    jzx__file_stop_wait(op->loop, op);
 }
 
 static const struct jzx__op_ops ops = {.cancel = cancel};
@@ -152,6 +153,7 @@ static const struct jzx__op_ops ops = {.cancel = cancel};
 static jzx_err submit(struct jzx__op *op, struct jzx__file_request *request,
                       struct jzx_blocking_pool *pool, struct jzx__worker *me) {
     struct jzx__file_own *own = jzx__op_own(op);
+    request->op = op;
     own->job = (struct jzx__job){.pool = pool, .fn = execute, .arg = request, .done = done};
     /* relaxed: nobody can cancel it before it is launched */
     jzx__atomic_store_relaxed(&own->ring, NULL);

@@ -39,8 +39,8 @@
 #include "io/io.h"
 #include "io/ring.h"
 
-/* Requests under way per worker; the ring has room for as many completions. Of those, the kernel has
- * threads for JZX_DEFAULT_FILE_THREADS that block. */
+/* Requests under way per worker; the ring has room for as many completions. Of those, the kernel
+ * has threads for JZX_DEFAULT_FILE_THREADS that block. */
 #define JZX__URING_COUNT_MAX 128u
 #define JZX__URING_ENTRIES 64u
 
