@@ -22,6 +22,19 @@ if(JZX_SANITIZE)
         -fsanitize=${JZX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 
+# What they cost: docs/hardening.md. FORTIFY_SOURCE needs an optimised build, and the sanitizers
+# know better; a compiler that brings another value of its own is told to forget it.
+set(jzx_harden_options "")
+set(jzx_harden_link_options "")
+if(JZX_HARDEN)
+    set(jzx_harden_options -fstack-protector-strong)
+    if(NOT JZX_SANITIZE)
+        list(APPEND jzx_harden_options
+            $<$<COMPILE_LANGUAGE:C>:-U_FORTIFY_SOURCE> $<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=2>)
+    endif()
+    set(jzx_harden_link_options LINKER:-z,relro LINKER:-z,now)
+endif()
+
 # What every target here has in common: C11 without extensions, where the system's own interfaces
 # (futex, eventfd) come by _GNU_SOURCE.
 function(jzx_compile_settings target)
@@ -29,8 +42,9 @@ function(jzx_compile_settings target)
         C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF C_VISIBILITY_PRESET hidden)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_compile_options(${target} PRIVATE
-        ${jzx_warnings} $<$<BOOL:${JZX_WERROR}>:-Werror> ${jzx_sanitize_options})
-    target_link_options(${target} PRIVATE ${jzx_sanitize_options})
+        ${jzx_warnings} $<$<BOOL:${JZX_WERROR}>:-Werror> ${jzx_sanitize_options}
+        ${jzx_harden_options})
+    target_link_options(${target} PRIVATE ${jzx_sanitize_options} ${jzx_harden_link_options})
 endfunction()
 
 # jzx_add_library(target [STATIC] source...): the library, of the kind that BUILD_SHARED_LIBS asks

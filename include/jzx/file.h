@@ -10,7 +10,9 @@
  * Requests go to io_uring where the system has it, unless config.io_backend says otherwise, and
  * else to a pool of threads of their own (jzx/blocking.h). The pool is called JZX_FILE_POOL and has
  * JZX_DEFAULT_FILE_THREADS threads; to set its limits, make a pool of that name before the first
- * call. When its queue is full a call is JZX_ERR_FULL, at once.
+ * call. When its queue is full a call is JZX_ERR_FULL, at once. io_uring has as many threads of the
+ * kernel for each worker. While requests that block (an open of a pipe without its other end) have
+ * all of them, other requests wait.
  *
  * Each operation comes in three forms. The plain one suspends a fiber until it is complete, and
  * returns JZX_ERR_WOULD_SUSPEND elsewhere; buffers and paths are borrowed until it returns. The one
@@ -18,9 +20,9 @@
  * that ends in _async returns a future (jzx/future.h), and may be called on any thread. The last
  * two copy what they are given.
  *
- * **Deadlines and cancels** stop an operation that waits for a thread, or that io_uring can stop.
- * Any other that has begun runs to its end, and returns its result: a system call on a file cannot
- * be taken back.
+ * **Deadlines and cancels** stop an operation that waits for a thread, a read at JZX_FILE_HERE that
+ * waits for a pipe or a terminal, and one that io_uring can stop. Any other that has begun runs to
+ * its end, and returns its result: a system call on a file cannot be taken back.
  *
  * **Order.** Operations that are pending at the same time run at the same time, in any order. Those
  * that use the position of the file (JZX_FILE_HERE) do so one at a time: a second one is

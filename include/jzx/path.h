@@ -62,7 +62,8 @@ JZX_API jzx_err jzx_path_copy_async(jzx_loop *loop, const char *from, const char
 
 /* The file has that content from then on, or is as it was, whatever happens, a loss of power
  * included: what is written is on the disk before it gets the name. mode: of the file; 0: that of
- * the one that is there, else 0666 less the umask. */
+ * the one that is there, else 0666 less the umask. Nobody can read the content before that could
+ * not read the file after. */
 JZX_API jzx_err jzx_path_replace(jzx_context *ctx, const char *path, const void *data, size_t len,
                                  uint32_t mode, uint64_t deadline_ns);
 JZX_API jzx_err jzx_path_replace_to(jzx_context *ctx, const char *path, const void *data,

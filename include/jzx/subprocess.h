@@ -184,8 +184,9 @@ JZX_API jzx_err jzx_subprocess_wait_async(jzx_loop *loop, jzx_subprocess child,
 JZX_API jzx_err jzx_subprocess_signal(jzx_loop *loop, jzx_subprocess child, int signal);
 
 /* Ends it: sends the signal (0: its stop_signal), waits, sends SIGKILL at kill_ns if it has not
- * ended (JZX_NEVER: not at all; 0, or a time that has passed: at once), and waits on. A cancel ends
- * the wait only: SIGKILL is sent all the same. No error if it has ended before. */
+ * ended (JZX_NEVER: not at all; 0, or a time that has passed: at once), and waits on. Of several
+ * stops the earliest kill_ns counts. A cancel ends the wait only: SIGKILL is sent all the same. No
+ * error if it has ended before. */
 JZX_API jzx_err jzx_subprocess_stop(jzx_context *ctx, jzx_subprocess child, int signal,
                                     uint64_t kill_ns, jzx_subprocess_status *status);
 JZX_API jzx_err jzx_subprocess_stop_to(jzx_context *ctx, jzx_subprocess child, int signal,

@@ -29,11 +29,11 @@
  * the rest is lost, as the system has it. This is no error, in any form: len says how many bytes
  * there are and size how many there were, so size > len tells.
  *
- * **Errors** common to all calls: JZX_ERR_INVALID_ARG (NULL, a wrong context, a number or tag out
- * of range, an address of a family that the socket does not take), JZX_ERR_CLOSED, JZX_ERR_TIMEOUT
- * (the deadline), JZX_ERR_CANCELLED (the fiber works off its queue, or jzx_op_cancel),
- * JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED, and JZX_ERR_IO for what has no name of its own:
- * jzx_last_os_error, or jzx_result.os_error, has the errno. Of the _to forms
+ * **Errors** common to all calls: JZX_ERR_INVALID_ARG (NULL, a wrong context, a number, length or
+ * tag out of range, an address of a family that the socket does not take), JZX_ERR_CLOSED,
+ * JZX_ERR_TIMEOUT (the deadline), JZX_ERR_CANCELLED (the fiber works off its queue, or
+ * jzx_op_cancel), JZX_ERR_NO_MEMORY, JZX_ERR_LOOP_CLOSED, and JZX_ERR_IO for what has no name of
+ * its own: jzx_last_os_error, or jzx_result.os_error, has the errno. Of the _to forms
  * JZX_ERR_NO_SUCH_ACTOR: the calling actor works off its queue.
  *
  * JZX_ERR_REFUSED: the peer of a connected socket has answered an earlier datagram that nobody

@@ -5,6 +5,7 @@
 #include "actor/misuse.h"
 #include "actor/own.h"
 #include "base/arena.h"
+#include "base/size.h"
 #include "base/sized.h"
 
 #include "jzx/heap.h"
@@ -70,7 +71,7 @@ void *jzx_alloc(jzx_context *ctx, size_t size) {
 
 void *jzx_alloc_zeroed(jzx_context *ctx, size_t count, size_t size) {
     size_t total;
-    if (__builtin_mul_overflow(count, size, &total))
+    if (!jzx__size_array(&total, count, size))
         return NULL;
     void *block = jzx_alloc(ctx, total);
     return block == NULL ? NULL : memset(block, 0, total);

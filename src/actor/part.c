@@ -88,8 +88,9 @@ bool jzx__parts_open(struct jzx_loop *loop, const jzx_config *config) {
     return true;
 }
 
+/* In reverse, as they are closed: files stop what waits in the pools, and these wait for it. */
 void jzx__parts_halt(struct jzx_loop *loop, struct jzx__worker *me) {
-    for (uint32_t i = 0; i < JZX__PART_COUNT; i++) {
+    for (uint32_t i = JZX__PART_COUNT; i-- > 0;) {
         if (loop->part_ops[i]->halt != NULL)
             loop->part_ops[i]->halt(loop, me);
     }

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/memcheck.h"
+#include "base/size.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,9 +32,9 @@ bool jzx__alloc_is_checked(const jzx_allocator *hooks) {
 
 void *jzx__alloc_aligned(const jzx_allocator *hooks, size_t size, size_t align) {
     JZX_ASSERT((align & (align - 1)) == 0);
-    if (size > SIZE_MAX - align - sizeof(void *))
+    size_t total = align + sizeof(void *);
+    if (!jzx__size_add(&total, size))
         return NULL;
-    size_t total = size + align + sizeof(void *);
     char *base = jzx__alloc(hooks, total);
     if (base == NULL)
         return NULL;

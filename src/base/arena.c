@@ -3,6 +3,7 @@
 #include "base/arena.h"
 
 #include "base/alloc.h"
+#include "base/size.h"
 
 #include <string.h>
 
@@ -128,9 +129,9 @@ static bool add_chunk(struct jzx__arena *arena, size_t block) {
 }
 
 static void *alloc_large(struct jzx__arena *arena, size_t size) {
-    if (size > SIZE_MAX / 2)
+    size_t total = sizeof(struct jzx__arena_large);
+    if (!jzx__size_add(&total, size))
         return NULL;
-    size_t total = sizeof(struct jzx__arena_large) + size;
     if (arena->used_bytes > arena->quota_bytes || total > arena->quota_bytes - arena->used_bytes)
         return NULL;
     struct jzx__arena_large *large = jzx__alloc(arena->allocator, total);

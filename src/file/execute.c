@@ -3,6 +3,7 @@
 #include "file/execute.h"
 
 #include "base/os_error.h"
+#include "file/await.h"
 #include "file/execute_path.h"
 
 #include <errno.h>
@@ -26,7 +27,16 @@ static ssize_t read_some(const struct jzx__file_request *request) {
     return got;
 }
 
+/* With an offset a file that is no regular one is refused, and nobody waits. */
+static bool may_wait(const struct jzx__file_request *request) {
+    return !request->file->is_regular && request->offset == JZX_FILE_HERE;
+}
+
 static void do_read(struct jzx__file_request *request) {
+    if (may_wait(request) && !jzx__file_await(request)) {
+        request->err = JZX_ERR_CANCELLED;
+        return;
+    }
     ssize_t got = read_some(request);
     if (got < 0)
         jzx__file_fail(request, (int)got);

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests on names, as system calls. What is to appear whole is written to a file beside it first,
- * which is then renamed; on any error that one is removed. */
+/* Requests on names, as system calls. What is to appear whole is written to a file beside it first
+ * (beside.h); on any error that one is removed. */
 #include "file/execute_path.h"
 
-#include "base/atomic.h"
+#include "file/beside.h"
 #include "file/execute.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-/* Names that are tried for a file beside another one. */
-#define TRIES 100u
 
 #define COPY_AT_ONCE ((size_t)1 << 30)
 #define BUFFER_SIZE 65536u
-
-#define PATH_SIZE_MAX 4096u
 
 /* As struct linux_dirent64 of getdents64(2). */
 struct entry {
@@ -31,81 +25,43 @@ struct entry {
 
 #define TYPE_FOLDER 4u
 
-static int retry_open(const struct jzx__file_os *os, const char *path, int flags, mode_t mode) {
-    int fd;
-    do {
-        fd = os->open(path, flags, mode);
-    } while (fd == -EINTR);
-    return fd;
+/* ---- replacing ---- */
+
+/* Of the file to come, while it is written: less than it will allow at last (beside/W1). */
+static mode_t mode_meanwhile(uint32_t mode) {
+    return mode & 0600;
 }
 
-/* ---- a file beside another one ---- */
-
-static _Atomic uint32_t beside_count;
-
-/* Opens a new one; path has PATH_SIZE_MAX bytes. The descriptor, or the negative errno. */
-static int open_beside(const struct jzx__file_os *os, const char *target, char *path, mode_t mode) {
-    int fd = -EEXIST;
-    for (uint32_t i = 0; i < TRIES && fd == -EEXIST; i++) {
-        /* relaxed: it is to differ from others, no more */
-        uint32_t number = jzx__atomic_add_relaxed(&beside_count, 1u);
-        int len = snprintf(path, PATH_SIZE_MAX, "%s.%ld-%u.tmp", target, (long)getpid(), number);
-        if (len < 0 || (size_t)len >= PATH_SIZE_MAX)
-            return -ENAMETOOLONG;
-        fd = retry_open(os, path, O_RDWR | O_CREAT | O_EXCL, mode);
-    }
-    return fd;
-}
-
-/* Gives it the name, or removes it if something has failed. */
-static int finish_beside(const struct jzx__file_os *os, int fd, const char *path,
-                         const char *target, int err) {
-    int closed = os->close(fd);
-    if (err == 0 && closed < 0 && closed != -EINTR)
-        err = closed; /* an error of a write that came late */
-    if (err == 0)
-        err = os->rename(path, target);
-    if (err < 0)
-        (void)os->unlink(path);
-    return err < 0 ? err : 0;
-}
-
-/* The name itself is on the disk. */
-static int sync_folder_of(const struct jzx__file_os *os, const char *path) {
-    char folder[PATH_SIZE_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t len = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    if (len >= sizeof folder)
-        return -ENAMETOOLONG;
-    memcpy(folder, path, len);
-    folder[len] = '\0';
-    int fd = retry_open(os, len == 0 ? "." : folder, O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0)
-        return fd;
-    int err = os->sync(fd);
-    (void)os->close(fd);
-    return err == -EINVAL ? 0 : err; /* a file system that has nothing to sync */
-}
-
-static int replace(struct jzx__file_request *request) {
+static int replace_by(struct jzx__file_request *request, struct jzx__beside *beside) {
     const struct jzx__file_os *os = request->os;
-    char path[PATH_SIZE_MAX];
     struct stat before;
     struct iovec part = request->part;
-    bool keeps_mode =
-        request->mode == 0 && os->stat_path(request->path, &before) == 0 && S_ISREG(before.st_mode);
-    int fd = open_beside(os, request->path, path, request->mode == 0 ? 0666 : request->mode);
+    uint32_t mode = request->mode;
+    bool is_given = mode != 0;
+    if (!is_given && os->stat_path(request->path, &before) == 0 && S_ISREG(before.st_mode)) {
+        mode = before.st_mode & 07777;
+        is_given = true;
+    }
+    request->count = 0;
+    int fd = jzx__beside_begin(beside, is_given ? mode_meanwhile(mode) : 0666);
     if (fd < 0)
         return fd;
     int err = jzx__file_write_all(os, fd, &part, 1, -1, &request->count);
-    if (err == 0 && keeps_mode)
-        err = os->set_mode(fd, before.st_mode & 07777);
-    else if (err == 0 && request->mode != 0)
-        err = os->set_mode(fd, request->mode);
+    if (err == 0 && is_given)
+        err = os->set_mode(fd, mode);
     if (err == 0)
         err = os->sync(fd);
-    err = finish_beside(os, fd, path, request->path, err);
-    return err < 0 ? err : sync_folder_of(os, request->path);
+    return jzx__beside_end(beside, err);
+}
+
+static int replace(struct jzx__file_request *request) {
+    struct jzx__beside beside = {.os = request->os, .target = request->path};
+    int err = replace_by(request, &beside);
+    if (beside.cannot_link) {
+        beside.is_by_name = true;
+        err = replace_by(request, &beside);
+    }
+    return err < 0 ? err : jzx__folder_sync(request->os, request->path);
 }
 
 /* ---- copies ---- */
@@ -144,31 +100,41 @@ static int copy_all(const struct jzx__file_os *os, int from, int to, uint64_t *c
     return done == 0 || cannot_copy(done) ? copy_by_hand(os, from, to, count) : (int)done;
 }
 
-static int copy_open(struct jzx__file_request *request, int from) {
+static int copy_open(struct jzx__file_request *request, int from, struct jzx__beside *beside) {
     const struct jzx__file_os *os = request->os;
-    char path[PATH_SIZE_MAX];
     struct stat stat;
     int err = os->stat(from, &stat);
     if (err < 0)
         return err;
     if (!S_ISREG(stat.st_mode))
         return -EINVAL;
-    int to = open_beside(os, request->other, path, 0600);
+    int to = jzx__beside_begin(beside, mode_meanwhile(stat.st_mode));
     if (to < 0)
         return to;
     err = copy_all(os, from, to, &request->count);
     if (err == 0)
         err = os->set_mode(to, stat.st_mode & 07777);
-    return finish_beside(os, to, path, request->other, err);
+    return jzx__beside_end(beside, err);
+}
+
+static int copy_by(struct jzx__file_request *request, struct jzx__beside *beside) {
+    request->count = 0;
+    /* NONBLOCK: a pipe without a writer would never open; it is refused above. */
+    int from = jzx__open_again(request->os, request->path, O_RDONLY | O_NONBLOCK, 0);
+    if (from < 0)
+        return from;
+    int err = copy_open(request, from, beside);
+    (void)request->os->close(from);
+    return err;
 }
 
 static int copy(struct jzx__file_request *request) {
-    /* NONBLOCK: a pipe without a writer would never open; it is refused above. */
-    int from = retry_open(request->os, request->path, O_RDONLY | O_NONBLOCK, 0);
-    if (from < 0)
-        return from;
-    int err = copy_open(request, from);
-    (void)request->os->close(from);
+    struct jzx__beside beside = {.os = request->os, .target = request->other};
+    int err = copy_by(request, &beside);
+    if (beside.cannot_link) {
+        beside.is_by_name = true;
+        err = copy_by(request, &beside);
+    }
     return err;
 }
 
@@ -202,7 +168,7 @@ static bool add_names(struct jzx__file_request *request, const char *buffer, siz
 static void list(struct jzx__file_request *request) {
     _Alignas(struct entry) char buffer[8192];
     ssize_t got;
-    int fd = retry_open(request->os, request->path, O_RDONLY | O_DIRECTORY, 0);
+    int fd = jzx__open_again(request->os, request->path, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) {
         jzx__file_fail(request, fd);
         return;
@@ -227,18 +193,19 @@ static int remove_any(const struct jzx__file_request *request) {
 
 /* ---- files without a name ---- */
 
-static int open_unnamed(const struct jzx__file_request *request) {
+static int open_temporary(const struct jzx__file_request *request) {
     const struct jzx__file_os *os = request->os;
-    char inside[PATH_SIZE_MAX];
-    char path[PATH_SIZE_MAX];
-    int fd = retry_open(os, request->path, O_RDWR | O_TMPFILE, 0600);
-    if (fd != -EOPNOTSUPP && fd != -EISDIR)
+    char inside[JZX__PATH_SIZE_MAX];
+    char path[JZX__PATH_SIZE_MAX];
+    bool exists;
+    int fd = jzx__open_unnamed(os, request->path, 0600, &exists);
+    if (exists)
         return fd;
     /* A file system without such files: it has a name for a moment. */
     int len = snprintf(inside, sizeof inside, "%s/jzx", request->path);
     if (len < 0 || (size_t)len >= sizeof inside)
         return -ENAMETOOLONG;
-    fd = open_beside(os, inside, path, 0600);
+    fd = jzx__open_new(os, inside, path, 0600);
     int err = fd < 0 ? fd : os->unlink(path);
     if (err < 0 && fd >= 0)
         (void)os->close(fd);
@@ -253,7 +220,7 @@ static int execute(struct jzx__file_request *request) {
     case JZX__FILE_DO_MKDIR: return os->mkdir(request->path, request->mode);
     case JZX__FILE_DO_COPY: return copy(request);
     case JZX__FILE_DO_REPLACE: return replace(request);
-    default: return request->fd = open_unnamed(request);
+    default: return request->fd = open_temporary(request);
     }
 }
 

@@ -13,7 +13,7 @@
  *       actor has of I/O. The list is under the lock, too; the record goes with the actor.
  *   F5  at most one operation at a time uses the position of a file: HERE.
  *
- * No system call is made under the lock. */
+ * No system call is made under the lock of the table. */
 #ifndef JZX_FILE_FILE_H
 #define JZX_FILE_FILE_H
 
@@ -44,7 +44,7 @@ struct jzx__file {
     uint32_t generation;
     uint32_t uses;
     int fd;
-    bool is_regular; /* as fd; false also if nobody has looked */
+    bool is_regular; /* as fd; false also if the system does not say */
     uint8_t flags;   /* JZX__FILE_* */
     struct jzx__file *next_free;
 };
@@ -56,7 +56,10 @@ struct jzx__files {
     _Atomic uint32_t is_pool_only;            /* io_uring is not used; written before pool */
     struct jzx__lock making;                  /* of the pool: taken once or twice in a life */
     struct jzx__uring *rings;                 /* one per worker (uring.h); NULL: none are used */
-    struct jzx__lock lock;                    /* F1 */
+    struct jzx__lock waits_lock;              /* of the next two (await.h) */
+    struct jzx__list waits;
+    bool waits_are_over;
+    struct jzx__lock lock; /* F1 */
     struct jzx__file **records;
     uint32_t count;
     uint32_t cap; /* places there */

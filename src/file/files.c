@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a loop has of files: their table, and the rings of its workers. */
 #include "base/alloc.h"
+#include "file/await.h"
 #include "file/uring.h"
 
 #include <string.h>
@@ -18,6 +19,8 @@ static bool open_files(struct jzx_loop *loop, const jzx_config *config) {
     }
     jzx__lock_init(&files->lock);
     jzx__lock_init(&files->making);
+    jzx__lock_init(&files->waits_lock);
+    jzx__list_init(&files->waits);
     loop->parts[JZX__PART_FILE] = files;
     return true;
 }
@@ -38,9 +41,16 @@ static void close_files(struct jzx_loop *loop) {
     jzx__urings_close(loop, files);
     jzx__lock_deinit(&files->lock);
     jzx__lock_deinit(&files->making);
+    jzx__lock_deinit(&files->waits_lock);
     jzx__free(allocator, files, sizeof *files);
     loop->parts[JZX__PART_FILE] = NULL;
 }
 
+/* The loop is destroyed: what it has begun is not waited for longer than need be. */
+static void halt_files(struct jzx_loop *loop, struct jzx__worker *me) {
+    jzx__urings_drain(loop, me);
+    jzx__file_stop_wait(loop, NULL);
+}
+
 const struct jzx__part_ops jzx__part_file = {
-    .open = open_files, .halt = jzx__urings_drain, .close = close_files};
+    .open = open_files, .halt = halt_files, .close = close_files};

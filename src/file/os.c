@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -27,6 +28,11 @@ static int close_fd(int fd) {
 
 static ssize_t read_parts(int fd, const struct iovec *parts, int count, off_t offset) {
     return checked_size(offset < 0 ? readv(fd, parts, count) : preadv(fd, parts, count, offset));
+}
+
+static int await_either(int fd, int event) {
+    struct pollfd both[2] = {{.fd = fd, .events = POLLIN}, {.fd = event, .events = POLLIN}};
+    return checked(poll(both, 2, -1));
 }
 
 static ssize_t write_parts(int fd, const struct iovec *parts, int count, off_t offset) {
@@ -65,6 +71,14 @@ static int rename_path(const char *from, const char *to) {
     return checked(rename(from, to));
 }
 
+/* By the link that the system has for the descriptor: to name the descriptor itself takes more
+ * rights. */
+static int link_unnamed(int fd, const char *path) {
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    return checked(linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW));
+}
+
 static int unlink_path(const char *path) {
     return checked(unlink(path));
 }
@@ -95,6 +109,7 @@ const struct jzx__file_os jzx__file_os_system = {
     .open = open_path,
     .close = close_fd,
     .readv = read_parts,
+    .await = await_either,
     .writev = write_parts,
     .sync = sync_fd,
     .sync_data = sync_data,
@@ -104,6 +119,7 @@ const struct jzx__file_os jzx__file_os_system = {
     .stat_path = stat_path,
     .set_mode = set_mode,
     .rename = rename_path,
+    .link = link_unnamed,
     .unlink = unlink_path,
     .rmdir = remove_folder,
     .mkdir = make_folder,

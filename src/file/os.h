@@ -18,6 +18,8 @@ struct jzx__file_os {
     int (*close)(int fd);
     /* At that offset; -1: at the position of the file. */
     ssize_t (*readv)(int fd, const struct iovec *parts, int count, off_t offset);
+    /* Waits until one of them can be read, or is at its end. */
+    int (*await)(int fd, int event);
     ssize_t (*writev)(int fd, const struct iovec *parts, int count, off_t offset);
     int (*sync)(int fd);
     int (*sync_data)(int fd);
@@ -27,6 +29,7 @@ struct jzx__file_os {
     int (*stat_path)(const char *path, struct stat *stat); /* a link itself */
     int (*set_mode)(int fd, mode_t mode);
     int (*rename)(const char *from, const char *to);
+    int (*link)(int fd, const char *path); /* names a file that has no name */
     int (*unlink)(const char *path);
     int (*rmdir)(const char *path);
     int (*mkdir)(const char *path, mode_t mode);

@@ -158,7 +158,7 @@ jzx_err jzx_path_list_async(jzx_loop *loop, const char *path, size_t cap, jzx_fu
 
 const char *jzx_path_next(const char *names, size_t len, const char *name) {
     const char *next = name == NULL ? names : name + strlen(name) + 1;
-    return names != NULL && next < names + len ? next : NULL;
+    return names != NULL && (size_t)(next - names) < len ? next : NULL;
 }
 
 /* ---- copy ---- */
@@ -190,7 +190,8 @@ static bool ask_replace(struct jzx__file_request *request, const char *path, str
     request->parts = part;
     request->part = *part;
     request->part_count = 1;
-    return is_right && (part->iov_base != NULL || part->iov_len == 0);
+    return is_right && (part->iov_base != NULL || part->iov_len == 0) &&
+           part->iov_len <= (size_t)INT64_MAX; /* more than the system counts */
 }
 
 jzx_err jzx_path_replace(jzx_context *ctx, const char *path, const void *data, size_t len,

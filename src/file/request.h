@@ -36,6 +36,7 @@ enum jzx__file_do {
 struct jzx__file_request {
     enum jzx__file_do what;
     const struct jzx__file_os *os;
+    struct jzx__op *op;     /* from its launch on */
     jzx_file handle;        /* of those that work on one; then of the one that was opened */
     struct jzx__file *file; /* R1, or NULL */
     const char *path;

@@ -4,8 +4,10 @@
 #include "file/start.h"
 
 #include "base/alloc.h"
+#include "base/size.h"
 #include "fiber/fiber.h"
 #include "fiber/operate.h"
+#include "file/await.h"
 #include "file/execute.h"
 #include "file/uring.h"
 #include "future/operate.h"
@@ -67,12 +69,11 @@ static bool uses_position(const struct jzx__file_request *request) {
            request->offset == JZX_FILE_HERE;
 }
 
-/* For the ring, which has nothing but regular files (uring/U5). The system knows it of a file that
- * it has just opened. */
+/* What is none is read in another way (uring/U5, await.h). The system knows it of a file that it
+ * has just opened. */
 static bool is_regular(const struct jzx__file_request *request) {
     struct stat stat;
-    return request->fd >= 0 && jzx__urings_serve(request->file->loop) &&
-           request->os->stat(request->fd, &stat) == 0 && S_ISREG(stat.st_mode);
+    return request->fd >= 0 && request->os->stat(request->fd, &stat) == 0 && S_ISREG(stat.st_mode);
 }
 
 /* Gives its file up (R1). */
@@ -143,6 +144,7 @@ static void cancel(struct jzx__op *op, struct jzx__worker *me) {
         jzx__uring_cancel(uring, op);
     else
         jzx__workforce_cancel(op, me);
+    jzx__file_stop_wait(op->loop, op);
 }
 
 static const struct jzx__op_ops ops = {.cancel = cancel};
@@ -151,6 +153,7 @@ static const struct jzx__op_ops ops = {.cancel = cancel};
 static jzx_err submit(struct jzx__op *op, struct jzx__file_request *request,
                       struct jzx_blocking_pool *pool, struct jzx__worker *me) {
     struct jzx__file_own *own = jzx__op_own(op);
+    request->op = op;
     own->job = (struct jzx__job){.pool = pool, .fn = execute, .arg = request, .done = done};
     /* relaxed: nobody can cancel it before it is launched */
     jzx__atomic_store_relaxed(&own->ring, NULL);
@@ -213,11 +216,20 @@ static void copy_parts(struct jzx__file_request *copy, char *place, size_t size)
     copy->part_count = 1;
 }
 
+/* Of the block. False if it is no size. */
+static bool copy_size(const struct jzx__file_request *request, size_t given, size_t *size) {
+    *size = sizeof *request;
+    return jzx__size_add(size, text_size(request->path)) &&
+           jzx__size_add(size, text_size(request->other)) && jzx__size_add(size, given);
+}
+
 /* A block with all that the request points to (R2); NULL without memory. */
 static struct jzx__file_request *copy_request(struct jzx_loop *loop,
                                               const struct jzx__file_request *request) {
     size_t given = given_size(request);
-    size_t size = sizeof *request + text_size(request->path) + text_size(request->other) + given;
+    size_t size;
+    if (!copy_size(request, given, &size))
+        return NULL;
     struct jzx__file_request *copy = jzx__alloc(&loop->sched.allocator, size);
     if (copy == NULL)
         return NULL;

@@ -98,6 +98,8 @@ static bool open_ring(struct jzx__uring *uring, struct jzx__worker *me) {
     if (reactor == NULL ||
         jzx__ring_open(&uring->ring, jzx__io_of(jzx__loop_of(me))->os, JZX__URING_ENTRIES) < 0)
         return false;
+    /* If the kernel does not know the call it goes on with its own limit. */
+    (void)jzx__ring_limit_threads(&uring->ring, JZX_DEFAULT_FILE_THREADS);
     jzx__registration_init(&uring->registration, &registration_ops, uring->ring.fd, JZX__POLL_EDGE);
     if (jzx__reactor_add(reactor, &uring->registration, JZX__READY_READ) < 0) {
         jzx__ring_close(&uring->ring);

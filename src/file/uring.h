@@ -18,9 +18,11 @@
  *             for when no loop runs, and then nobody reaps.
  *   uring/U4  a request that is refused (a full ring, no memory, JZX__URING_COUNT_MAX) is the
  *             pool's. No request waits for room.
- *   uring/U5  reads and writes are of regular files only: a pipe would answer a write with SIGPIPE
- *             in the thread of the worker, and block a read for ever. For the same reason nothing
- *             is written here while files have a limited size (SIGXFSZ).
+ *   uring/U5  only regular files are written: a pipe would answer with SIGPIPE in the thread of the
+ *             worker. For the same reason nothing is written here while files have a limited size
+ *             (SIGXFSZ). What is no regular file is read here at its position alone: a thread that
+ *             waits for a pipe cannot be stopped, and the kernel can. With an offset it is the
+ *             pool's, which is told that there are none.
  *   uring/U6  what is longer than JZX__URING_INLINE_MAX is done by a thread of the kernel: data
  *             that are in memory are copied by io_uring_enter itself, and a worker never blocks.
  *             Opens are, too: inline the kernel opens with O_NONBLOCK, and a pipe without a writer
@@ -37,7 +39,8 @@
 #include "io/io.h"
 #include "io/ring.h"
 
-/* Requests under way per worker; the ring has room for as many completions. */
+/* Requests under way per worker; the ring has room for as many completions. Of those, the kernel
+ * has threads for JZX_DEFAULT_FILE_THREADS that block. */
 #define JZX__URING_COUNT_MAX 128u
 #define JZX__URING_ENTRIES 64u
 

@@ -27,12 +27,19 @@ static uint64_t size_of_parts(const struct jzx__file_request *request) {
 
 /* ---- submissions ---- */
 
+/* U5 */
+static bool may_take(const struct jzx__file_request *request) {
+    if (request->what == JZX__FILE_DO_READ)
+        return request->file->is_regular || request->offset == JZX_FILE_HERE;
+    return request->file->is_regular && !request->os->has_size_limit();
+}
+
 /* One part goes without its vector, which the kernel would have to fetch and check. */
 static bool fill_bytes(struct io_uring_sqe *sqe, const struct jzx__file_request *request) {
     bool is_read = request->what == JZX__FILE_DO_READ;
     uint64_t size = size_of_parts(request);
-    if (!request->file->is_regular || size == 0 || (!is_read && request->os->has_size_limit()))
-        return false; /* U5 */
+    if (size == 0 || !may_take(request))
+        return false;
     sqe->fd = request->file->fd;
     sqe->off = request->offset; /* HERE is -1 for the kernel, too */
     if (request->part_count == 1) {

@@ -15,7 +15,7 @@
 
 /* The setting, or what the environment says in its place. */
 static jzx_io_backend wanted_backend(struct jzx_loop *loop, const jzx_config *config) {
-    const char *name = getenv("JZX_IO_BACKEND");
+    const char *name = secure_getenv("JZX_IO_BACKEND");
     if (config->io_backend != JZX_IO_AUTO || name == NULL || name[0] == '\0')
         return config->io_backend;
     if (strcmp(name, "epoll") == 0)

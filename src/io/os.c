@@ -75,6 +75,11 @@ static int close_fd(int fd) {
     return checked(close(fd));
 }
 
+static int is_open_fd(int fd) {
+    int flags = checked(fcntl(fd, F_GETFD));
+    return flags < 0 ? flags : 0;
+}
+
 /* ---- sockets ---- */
 
 static int make_socket(int family, int type, int protocol) {
@@ -237,6 +242,7 @@ const struct jzx__os jzx__os_system = {
     .read = read_fd,
     .write = write_fd,
     .close = close_fd,
+    .is_open = is_open_fd,
     .socket = make_socket,
     .socketpair = make_pair,
     .bind = bind_fd,

@@ -28,6 +28,7 @@ struct jzx__os {
     ssize_t (*read)(int fd, void *buffer, size_t size);
     ssize_t (*write)(int fd, const void *buffer, size_t size);
     int (*close)(int fd);
+    int (*is_open)(int fd); /* -EBADF: it is not */
 
     /* Sockets. type is SOCK_STREAM, SOCK_DGRAM. */
     int (*socket)(int family, int type, int protocol);

@@ -118,6 +118,11 @@ void jzx__ring_close(struct jzx__ring *ring) {
     ring->fd = -1;
 }
 
+int jzx__ring_limit_threads(struct jzx__ring *ring, uint32_t count) {
+    uint32_t limits[2] = {count, 0}; /* of bounded work; 0: of the rest as it is */
+    return ring->os->io_uring_register(ring->fd, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
+}
+
 bool jzx__ring_can(const struct jzx__ring *ring, uint32_t opcode) {
     return opcode < PROBED_OPCODES && (ring->opcodes[opcode / 64] >> (opcode % 64) & 1) != 0;
 }
@@ -255,6 +260,12 @@ int jzx__ring_open(struct jzx__ring *ring, const struct jzx__os *os, uint32_t en
 
 void jzx__ring_close(struct jzx__ring *ring) {
     (void)ring;
+}
+
+int jzx__ring_limit_threads(struct jzx__ring *ring, uint32_t count) {
+    (void)ring;
+    (void)count;
+    return -ENOSYS;
 }
 
 bool jzx__ring_can(const struct jzx__ring *ring, uint32_t opcode) {

@@ -101,6 +101,10 @@ int jzx__ring_open(struct jzx__ring *ring, const struct jzx__os *os, uint32_t en
  * for a while: the user has waited for all of them, or gives no memory away. */
 void jzx__ring_close(struct jzx__ring *ring);
 
+/* The kernel uses so many threads at most for requests on files that block; before it has a limit
+ * by the number of CPUs. 0 or the negative errno: -EINVAL before Linux 5.15. */
+int jzx__ring_limit_threads(struct jzx__ring *ring, uint32_t count);
+
 /* True if the kernel has the opcode (IORING_OP_*). */
 bool jzx__ring_can(const struct jzx__ring *ring, uint32_t opcode);
 

@@ -71,16 +71,19 @@ static struct jzx__fd_watch *find(const struct jzx__io *io, int fd) {
     return fd < 0 || (uint32_t)fd >= io->fd_cap ? NULL : io->by_fd[fd];
 }
 
-/* Makes a place for that descriptor. False without memory. */
-static bool reserve(struct jzx_loop *loop, struct jzx__io *io, int fd) {
+/* Makes a place for that descriptor, and for all numbers below it: so not for one that nobody has,
+ * which may be any. */
+static jzx_err reserve(struct jzx_loop *loop, struct jzx__io *io, int fd) {
     uint32_t cap = io->fd_cap == 0 ? FD_CAP_FIRST : io->fd_cap;
+    if ((uint32_t)fd < io->fd_cap)
+        return JZX_OK;
+    if (io->os->is_open(fd) < 0)
+        return JZX_ERR_IO_REG_FAILED;
     while (cap <= (uint32_t)fd)
         cap *= 2;
-    if (cap == io->fd_cap)
-        return true;
     struct jzx__fd_watch **by_fd = jzx__alloc(&loop->sched.allocator, cap * sizeof *by_fd);
     if (by_fd == NULL)
-        return false;
+        return JZX_ERR_NO_MEMORY;
     memset(by_fd, 0, cap * sizeof *by_fd);
     if (io->by_fd != NULL) {
         memcpy(by_fd, io->by_fd, io->fd_cap * sizeof *by_fd);
@@ -88,7 +91,7 @@ static bool reserve(struct jzx_loop *loop, struct jzx__io *io, int fd) {
     }
     io->by_fd = by_fd;
     io->fd_cap = cap;
-    return true;
+    return JZX_OK;
 }
 
 static void put(struct jzx__io *io, struct jzx__fd_watch *watch) {
@@ -591,13 +594,15 @@ static jzx_err make(struct jzx_loop *loop, struct jzx__worker *me, const struct 
         return jzx__mailbox_gone(loop);
     if (old == NULL && io->watch_count >= io->watches_max)
         return JZX_ERR_FULL;
-    struct jzx__fd_watch *watch =
-        reserve(loop, io, wish->fd) ? jzx__fd_watch_create(loop, me, wish->fd, wish->owner) : NULL;
+    jzx_err err = reserve(loop, io, wish->fd);
+    if (err != JZX_OK)
+        return err;
+    struct jzx__fd_watch *watch = jzx__fd_watch_create(loop, me, wish->fd, wish->owner);
     if (watch == NULL)
         return JZX_ERR_NO_MEMORY;
     fill(watch, wish);
-    jzx_err err = may_act_for(me, owner) ? watch_here(me, owner, watch, old)
-                                         : watch_there(loop, me, owner, watch);
+    err = may_act_for(me, owner) ? watch_here(me, owner, watch, old)
+                                 : watch_there(loop, me, owner, watch);
     if (err != JZX_OK) {
         jzx__fd_watch_destroy(loop, me, watch);
         return err;

@@ -51,7 +51,7 @@ static bool is_valid(const jzx_datagram *datagrams, size_t count) {
         return false;
     for (size_t i = 0; i < count; i++) {
         if ((datagrams[i].data == NULL && datagrams[i].len != 0) ||
-            !jzx__udp_address_is_valid(&datagrams[i].address))
+            datagrams[i].len > JZX_MSG_LEN_MAX || !jzx__udp_address_is_valid(&datagrams[i].address))
             return false;
     }
     return true;
@@ -133,9 +133,11 @@ void jzx__udp_end_sending(struct jzx__udp *udp, struct jzx__worker *me, jzx_err 
 static bool enqueue(struct jzx__udp *udp, struct jzx__worker *me, struct send_op *own,
                     const struct load *load) {
     uint32_t count = load->count - load->done;
+    const size_t head = sizeof(struct send) + count * sizeof(jzx_datagram);
     size_t size = size_of(load);
-    struct jzx__message *block = jzx__message_create(
-        udp->socket.loop, me, sizeof(struct send) + count * sizeof(jzx_datagram) + size);
+    struct jzx__message *block = size > JZX_MSG_LEN_MAX - head
+                                     ? NULL
+                                     : jzx__message_create(udp->socket.loop, me, head + size);
     if (block == NULL)
         return false;
     struct send *send = (void *)block->payload;

@@ -21,7 +21,8 @@ struct request {
 /* Of pieces of data: fills the length. False if they are wrong. */
 static bool is_valid(struct request *request) {
     if (request->kind == JZX__WRITE_FILE)
-        return request->fd >= 0 && request->offset <= INT64_MAX - request->len;
+        return request->fd >= 0 && request->len <= (size_t)INT64_MAX &&
+               request->offset <= (uint64_t)INT64_MAX - request->len;
     if (request->part_count > JZX_STREAM_PARTS_MAX ||
         (request->parts == NULL && request->part_count != 0))
         return false;

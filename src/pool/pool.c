@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/size.h"
 #include "base/sized.h"
 
 #include <string.h>
@@ -44,14 +45,15 @@ jzx_err jzx_pool_create(const jzx_pool_type *type, uint32_t capacity,
         !type_is_right(&full) || !allocator_is_right(allocator))
         return JZX_ERR_INVALID_ARG;
     type = &full;
-    if (capacity > SIZE_MAX / type->slot_size)
+    size_t size;
+    if (!jzx__size_array(&size, capacity, type->slot_size))
         return JZX_ERR_NO_MEMORY;
     bool has_hooks = allocator != NULL && allocator->alloc != NULL;
     const jzx_allocator *hooks = has_hooks ? allocator : &jzx__allocator_default;
     struct jzx__pool *made = jzx__alloc(hooks, sizeof *made);
     if (made == NULL)
         return JZX_ERR_NO_MEMORY;
-    char *slots = jzx__alloc_aligned(hooks, capacity * type->slot_size, align_of(type));
+    char *slots = jzx__alloc_aligned(hooks, size, align_of(type));
     if (slots == NULL) {
         jzx__free(hooks, made, sizeof *made);
         return JZX_ERR_NO_MEMORY;

@@ -298,6 +298,136 @@ JZX_TEST(the_end_of_a_loop_stops_an_open_that_blocks) {
     JZX_EXPECT_EQ(jzx_test_runs(), 2);
 }
 
+/* ---- so do reads of a pipe that is open ---- */
+
+static int writer; /* the other end, which writes nothing */
+
+static void read_until(jzx_context *ctx) {
+    const uint64_t *wait_ns = ctx->state;
+    jzx_file file;
+    char byte;
+    size_t len = 9;
+    JZX_EXPECT_EQ(jzx_file_open(ctx, in_folder("pipe"), JZX_FILE_READ, 0, JZX_NEVER, &file),
+                  JZX_OK);
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_file_read(ctx, file, &byte, 1, JZX_FILE_HERE,
+                                *wait_ns == JZX_NEVER ? JZX_NEVER : jzx_in(ctx, *wait_ns), &len),
+                  JZX_ERR_TIMEOUT);
+    JZX_EXPECT_EQ(len, 9);
+    JZX_EXPECT_EQ(write(writer, "x", 1), 1);
+    JZX_EXPECT_EQ(jzx_file_read(ctx, file, &byte, 1, JZX_FILE_HERE, JZX_NEVER, &len), JZX_OK);
+    JZX_EXPECT_EQ(byte, 'x');
+    JZX_EXPECT_EQ(jzx_file_read(ctx, file, &byte, 1, 0, JZX_NEVER, &len), JZX_ERR_IO);
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), ESPIPE);
+}
+
+/* The pool: a thread that waits can be stopped, too. */
+static jzx_loop *thread_loop(uint32_t workers) {
+    folder_open();
+    return fixture_loop_with(&JZX_CONFIG(.workers = workers, .io_backend = JZX_IO_EPOLL));
+}
+
+static void open_pipe(void) {
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    writer = open(in_folder("pipe"), O_RDWR | O_CLOEXEC);
+    assert_true(writer >= 0);
+}
+
+static void stop_by_deadline(jzx_loop *loop) {
+    uint64_t wait_ns = JZX_MS(5);
+    open_pipe();
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = read_until, .state = &wait_ns));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    close(writer);
+    close_loop(loop);
+}
+
+JZX_TEST(a_deadline_stops_a_read_of_a_pipe) {
+    stop_by_deadline(ring_loop(1));
+}
+
+JZX_TEST(a_deadline_stops_a_read_of_a_pipe_by_a_thread) {
+    stop_by_deadline(thread_loop(1));
+}
+
+static void stop_with_loop(jzx_loop *loop) {
+    uint64_t wait_ns = JZX_NEVER;
+    open_pipe();
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = read_until, .state = &wait_ns));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = kill_it, .state = &wait_ns));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT(jzx_test_runs() != 0);
+    close(writer);
+    close_loop(loop);
+}
+
+JZX_TEST(the_end_of_a_loop_stops_a_read_of_a_pipe) {
+    stop_with_loop(ring_loop(2));
+}
+
+JZX_TEST(the_end_of_a_loop_stops_a_read_of_a_pipe_by_a_thread) {
+    stop_with_loop(thread_loop(2));
+}
+
+/* A future is settled, whether it is cancelled or its loop goes. */
+JZX_TEST(a_future_of_a_read_of_a_pipe_is_settled_by_a_cancel_and_by_its_loop) {
+    for (int is_cancelled = 0; is_cancelled < 2; is_cancelled++) {
+        jzx_loop *loop = thread_loop(1);
+        jzx_future *future = NULL;
+        jzx_file file = JZX_NO_FILE;
+        open_pipe();
+        assert_int_equal(jzx_file_open_async(loop, in_folder("pipe"), JZX_FILE_READ, 0, &future),
+                         JZX_OK);
+        assert_int_equal(jzx_future_wait(future, JZX_NEVER, &file), JZX_OK);
+        jzx_future_release(future);
+        assert_int_equal(jzx_file_read_async(loop, file, 1, JZX_FILE_HERE, &future), JZX_OK);
+        if (is_cancelled) {
+            jzx_future_cancel(future);
+            assert_int_equal(jzx_future_wait(future, JZX_NEVER, NULL), JZX_ERR_CANCELLED);
+        }
+        fixture_destroy(loop);
+        assert_int_equal(jzx_future_state(future), JZX_FUTURE_REJECTED);
+        jzx_future_release(future);
+        close(writer);
+        folder_close();
+    }
+}
+
+/* ---- and leave room for others ---- */
+
+#define BLOCKED 15u
+
+static void open_blocked(jzx_context *ctx) {
+    jzx_file file;
+    JZX_EXPECT_EQ(jzx_file_open(ctx, in_folder("pipe"), JZX_FILE_READ, 0, JZX_NEVER, &file),
+                  JZX_OK);
+    jzx_test_ran();
+}
+
+/* The kernel has got the others before. The deadline ends a test that fails. */
+static void open_another(jzx_context *ctx) {
+    jzx_file file;
+    JZX_EXPECT_EQ(jzx_file_open(ctx, in_folder("file"), RW | JZX_FILE_CREATE, 0600,
+                                jzx_in(ctx, JZX_SECOND(60)), &file),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 0);
+    writer = open(in_folder("pipe"), O_RDWR | O_CLOEXEC);
+    JZX_EXPECT(writer >= 0);
+}
+
+JZX_TEST(fifteen_opens_that_block_leave_room_for_another) {
+    jzx_loop *loop = ring_loop(1);
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    for (unsigned i = 0; i < BLOCKED; i++)
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = open_blocked));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = open_another));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), BLOCKED);
+    close(writer);
+    close_loop(loop);
+}
+
 static jzx_behavior_result start_open(jzx_context *ctx, const jzx_message *msg) {
     if (msg->tag == GO)
         JZX_EXPECT_EQ(jzx_file_open_to(ctx, in_folder("pipe"), JZX_FILE_READ, 0, DONE, NULL),

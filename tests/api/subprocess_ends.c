@@ -93,7 +93,92 @@ JZX_TEST(one_that_ignores_its_signal_is_killed_at_the_deadline_and_not_before, "
     children_close();
 }
 
+/* ---- two that stop it ---- */
+
+static const uint64_t *kill_times; /* of the two, in seconds */
+
+static void stop_twice(jzx_context *ctx) {
+    jzx_message msg;
+    jzx_subprocess child = start_script(ctx, STUBBORN);
+    for (uint32_t i = 0; i < 2; i++)
+        JZX_EXPECT_EQ(jzx_subprocess_stop_to(ctx, child, SIGTERM,
+                                             jzx_in(ctx, JZX_SECOND(kill_times[i])), i + 1, NULL),
+                      JZX_OK);
+    atomic_store(&stops, pid_of(ctx->loop, child));
+    for (uint32_t i = 0; i < 2; i++) {
+        jzx_subprocess_status status;
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, i + 1, JZX_NEVER, &msg), JZX_OK);
+        const jzx_result *result = msg.data;
+        JZX_EXPECT_EQ(result->err, JZX_OK);
+        memcpy(&status, jzx_result_data(result), sizeof status);
+        JZX_EXPECT_EQ(status.code, SIGKILL);
+    }
+    jzx_test_ran();
+}
+
+JZX_TEST(of_two_deadlines_of_stops_the_earlier_one_kills, "C+goal") {
+    static const uint64_t times[][2] = {{10, 5}, {5, 10}};
+    for (unsigned i = 0; i < 2; i++) {
+        children_open();
+        jzx_clock *clock = jzx_clock_manual(0);
+        jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .clock = clock));
+        kill_times = times[i];
+        atomic_store(&stops, 0);
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = stop_twice));
+        STEP_UNTIL(loop, atomic_load(&stops) != 0);
+        JZX_EXPECT_EQ(jzx_clock_advance(clock, JZX_SECOND(5) - 1), JZX_OK);
+        for (int step = 0; step < 100; step++)
+            JZX_EXPECT_EQ(jzx_loop_step(loop, 0), JZX_OK);
+        JZX_EXPECT_EQ(kill(atomic_load(&stops), 0), 0); /* it is there */
+        JZX_EXPECT_EQ(jzx_test_runs(), i);
+        JZX_EXPECT_EQ(jzx_clock_advance(clock, 1), JZX_OK);
+        JZX_EXPECT_EQ(jzx_loop_step(loop, 0), JZX_OK);
+        JZX_EXPECT_EQ(jzx_loop_next_deadline(loop), JZX_NEVER);         /* it is killed */
+        JZX_EXPECT_EQ(jzx_clock_advance(clock, JZX_SECOND(5)), JZX_OK); /* else it is now */
+        JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+        JZX_EXPECT_EQ(jzx_test_runs(), i + 1);
+        fixture_destroy(loop);
+        JZX_EXPECT_EQ(jzx_clock_free(clock), JZX_OK);
+        children_close();
+    }
+}
+
 /* ---- the owner ends ---- */
+
+/* Its own signal is the first that it gets. */
+static int heard_fd;
+
+static void own_one_with_signal(jzx_context *ctx) {
+    jzx_subprocess child = start(
+        ctx, &JZX_SUBPROCESS_OPTS(.argv = shell(
+                                      "trap 'echo usr2; exit' USR2; trap 'echo term; exit' TERM;"
+                                      "echo ready; while :; do read x || sleep 1; done"),
+                                  .input = STREAM, .output = {JZX_STDIO_FD, heard_fd},
+                                  .error = STREAM, .stop_signal = SIGUSR2, .grace_ns = JZX_NEVER));
+    char line[8];
+    JZX_EXPECT(child != JZX_NO_SUBPROCESS);
+    JZX_EXPECT_EQ(read(*(const int *)ctx->state, line, 6), 6); /* "ready" */
+    jzx_test_ran();
+}
+
+JZX_TEST(the_end_of_its_owner_sends_a_subprocess_its_stop_signal, "C+goal") {
+    int ends[2];
+    char line[8] = "";
+    children_open();
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    heard_fd = ends[1];
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = own_one_with_signal, .state = &ends[0]));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    close(ends[1]);
+    JZX_EXPECT_EQ(read(ends[0], line, sizeof line - 1), 5);
+    JZX_EXPECT(strcmp(line, "usr2\n") == 0);
+    JZX_EXPECT_EQ(read(ends[0], line, sizeof line - 1), 0);
+    fixture_destroy(loop);
+    close(ends[0]);
+    children_close();
+}
 
 enum how { RETURNS, FAILS, IS_KILLED, IS_STOPPED, LOOP_STOPS, LOOP_GOES, HOW_COUNT };
 enum state { JUST_STARTED, RUNNING, WAITED_FOR, READ_FROM, STUBBORNLY, HAS_ENDED, STATE_COUNT };

@@ -2,6 +2,7 @@
 /* Readiness of descriptors as messages, step by step on one worker. */
 #include "watching_fd.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -473,6 +474,36 @@ JZX_TEST(what_cannot_be_watched_is_refused, "C+fail", "X29") {
     JZX_EXPECT_EQ(jzx_watch_fd(scene.loop, fd, scene.id, JZX_IO_READ, 1), JZX_ERR_LOOP_CLOSED);
     close(file);
     close_scene(&scene);
+}
+
+static const int numbers_of_nobody[] = {1000000, 100000000, INT_MAX};
+
+/* No memory is asked for: all of it would be refused. */
+static void watch_numbers_of_nobody(jzx_loop *loop, jzx_actor_id id) {
+    for (size_t i = 0; i < 3; i++) {
+        fixture_fail_allocations(0, UINT64_MAX);
+        JZX_EXPECT_EQ(jzx_watch_fd(loop, numbers_of_nobody[i], id, JZX_IO_READ, 1),
+                      JZX_ERR_IO_REG_FAILED);
+        fixture_fail_allocations(UINT64_MAX, 0);
+        JZX_EXPECT_EQ(jzx_unwatch_fd(loop, numbers_of_nobody[i]), JZX_ERR_IO_NOT_WATCHED);
+    }
+}
+
+static jzx_behavior_result watch_own(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    jzx_test_ran();
+    watch_numbers_of_nobody(ctx->loop, ctx->self);
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_number_that_no_descriptor_has_takes_no_memory, "C+fail", "C+io") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = watch_own));
+    watch_numbers_of_nobody(loop, id);
+    fixture_send(loop, id, 1);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(jzx_test_runs(), 1);
+    fixture_destroy(loop);
 }
 
 JZX_TEST(a_refused_watch_leaves_the_one_before_as_it_was, "C+fail", "C+io") {

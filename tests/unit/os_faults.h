@@ -112,6 +112,10 @@ static inline int faulty_close(int fd) {
     return err < 0 ? err : closed;
 }
 
+static inline int faulty_is_open(int fd) {
+    return jzx__os_system.is_open(fd);
+}
+
 /* A call of the table that fails in its turn, and else does what the system does. */
 #define FAULTY(call, result, name, params, args)                                                   \
     static inline result faulty_##name params {                                                    \
@@ -179,6 +183,7 @@ static const struct jzx__os os_faulty = {
     .read = faulty_read,
     .write = faulty_write,
     .close = faulty_close,
+    .is_open = faulty_is_open,
     .socket = faulty_socket,
     .socketpair = faulty_socketpair,
     .bind = faulty_bind,

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -193,6 +194,42 @@ JZX_TEST(an_edge_is_reported_each_time_that_something_arrives) {
         hear(fds[0]);
         JZX_EXPECT_EQ(look(), 1);
         close_both(fds);
+    }
+}
+
+static void make_full(int fd) {
+    static const char block[4096];
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    while (write(fd, block, sizeof block) > 0)
+        ;
+}
+
+static void make_empty(int fd) {
+    char block[4096];
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    while (read(fd, block, sizeof block) > 0)
+        ;
+}
+
+/* Two completions of a ring: neither takes the place of the other. */
+JZX_TEST(what_becomes_readable_and_writable_between_two_waits_is_reported_as_both, "E53") {
+    ON_EACH_BACKEND {
+        for (int is_read_first = 0; is_read_first < 2; is_read_first++) {
+            int fds[2];
+            assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+            make_full(fds[0]);
+            JZX_EXPECT_EQ(add(fds[0], JZX__POLL_EDGE, JZX__READY_READ | JZX__READY_WRITE, 1), 0);
+            JZX_EXPECT_EQ(look(), 0);
+            if (is_read_first)
+                say(fds[1]);
+            make_empty(fds[1]);
+            if (!is_read_first)
+                say(fds[1]);
+            JZX_EXPECT_EQ(look(), 1);
+            JZX_EXPECT_EQ(heard(1), JZX__READY_READ | JZX__READY_WRITE);
+            JZX_EXPECT_EQ(remove_it(fds[0]), 0);
+            close_both(fds);
+        }
     }
 }
 

@@ -6,13 +6,18 @@
 #include "descriptors.h"
 #include "fixture.h"
 
+#include <jzx/blocking.h>
 #include <jzx/fiber.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum call {
     CALL_SPAWN,
@@ -244,4 +249,113 @@ JZX_TEST(the_end_of_a_loop_does_not_wait_for_a_program_that_it_may_not_kill, "C+
     expect_no_children();
     JZX_EXPECT_EQ(descriptors_open(), before);
     JZX_EXPECT_EQ(fixture_bytes(), 0);
+}
+
+/* ---- what the system says of an end ---- */
+
+static siginfo_t said;
+
+/* The process itself is reaped. */
+static int say_so(int pidfd, siginfo_t *info, struct rusage *usage) {
+    int got = SYSTEM.wait(pidfd, info, usage);
+    if (got <= 0)
+        return got;
+    *info = said;
+    *usage = (struct rusage){.ru_utime = {2, 3}, .ru_stime = {4, 5}, .ru_maxrss = 12345};
+    return got;
+}
+
+static void look_at_end(jzx_context *ctx) {
+    static const char *const yes[] = {"true", NULL};
+    jzx_subprocess child = JZX_NO_SUBPROCESS;
+    jzx_subprocess_status status = {.end = 0};
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_subprocess_spawn(ctx, &JZX_SUBPROCESS_OPTS(.argv = yes), JZX_NEVER, &child),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_subprocess_wait(ctx, child, JZX_NEVER, &status), JZX_OK);
+    bool has_exited = said.si_code == CLD_EXITED;
+    JZX_EXPECT_EQ(status.end, has_exited ? JZX_SUBPROCESS_EXITED : JZX_SUBPROCESS_KILLED);
+    JZX_EXPECT_EQ(status.code, said.si_status);
+    JZX_EXPECT_EQ(status.has_core, said.si_code == CLD_DUMPED);
+    JZX_EXPECT_EQ(status.user_ns, 2 * JZX_SECOND(1) + 3 * JZX_US(1));
+    JZX_EXPECT_EQ(status.system_ns, 4 * JZX_SECOND(1) + 5 * JZX_US(1));
+    JZX_EXPECT_EQ(status.memory_max, UINT64_C(12345) * 1024);
+}
+
+JZX_TEST(a_status_has_the_figures_of_the_system, "C+goal") {
+    static const int codes[] = {CLD_EXITED, CLD_KILLED, CLD_DUMPED};
+    for (unsigned i = 0; i < 3; i++) {
+        struct jzx__subprocess_os os = SYSTEM;
+        memset(&said, 0, sizeof said);
+        said.si_code = codes[i];
+        said.si_status = codes[i] == CLD_EXITED ? 3 : SIGABRT;
+        os.wait = say_so;
+        jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+        jzx__subprocesses_of(loop)->os = &os;
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = look_at_end));
+        JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+        JZX_EXPECT_EQ(jzx_test_runs(), i + 1);
+        fixture_destroy(loop);
+    }
+}
+
+/* ---- a future that nobody wants ---- */
+
+static sem_t is_inside; /* a thread is about to start a program */
+static sem_t may_spawn;
+
+static int spawn_later(const struct jzx__spawn_plan *plan, pid_t *pid) {
+    sem_post(&is_inside);
+    while (sem_wait(&may_spawn) != 0)
+        ;
+    return SYSTEM.spawn(plan, pid);
+}
+
+static jzx_behavior_result own_nothing(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx, (void)msg;
+    return JZX_BEHAVIOR_OK;
+}
+
+/* Up to the end of what it writes, which is its own. */
+static size_t read_to_end(int fd, char *text, size_t size) {
+    size_t len = 0;
+    ssize_t got;
+    while ((got = read(fd, text + len, size - len)) > 0)
+        len += (size_t)got;
+    return len;
+}
+
+/* It says that it lives after a while; it is ended long before. */
+JZX_TEST(a_program_whose_future_nobody_wants_is_ended_and_reaped, "C+goal", "C+fail") {
+    static const char *const argv[] = {"/bin/sh", "-c", "sleep 3; echo alive", NULL};
+    struct jzx__subprocess_os os = SYSTEM;
+    jzx_future *future = NULL;
+    siginfo_t info;
+    char text[16];
+    int ends[2];
+    sem_init(&is_inside, 0, 0);
+    sem_init(&may_spawn, 0, 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    os.spawn = spawn_later;
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    jzx__subprocesses_of(loop)->os = &os;
+    jzx_actor_id owner =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = own_nothing, .daemon = true));
+    const jzx_subprocess_opts opts =
+        JZX_SUBPROCESS_OPTS(.argv = argv, .output = {JZX_STDIO_FD, ends[1]}, .new_group = true);
+    assert_int_equal(jzx_subprocess_spawn_async(loop, &opts, owner, &future), JZX_OK);
+    close(ends[1]);
+    while (sem_wait(&is_inside) != 0)
+        ;
+    jzx_future_release(future);
+    sem_post(&may_spawn);
+    assert_int_equal(read_to_end(ends[0], text, sizeof text), 0);
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) /* the reaper is at it */
+        sched_yield();
+    expect_no_children();
+    fixture_destroy(loop);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+    close(ends[0]);
+    sem_destroy(&is_inside);
+    sem_destroy(&may_spawn);
 }
