@@ -82,17 +82,43 @@ static void ask_all(struct jzx_scope *scope) {
         (void)jzx_actor_stop(scope->loop, id, JZX_STOP_AFTER_QUEUE);
 }
 
+/* The clock decides, not the guard, which may run late (C7). */
+static bool is_overdue(const struct jzx_scope *scope) {
+    uint64_t deadline_ns = scope->deadline_ns;
+    return deadline_ns != JZX_NEVER &&
+           (deadline_ns == 0 || deadline_ns <= jzx__clock_now(&scope->loop->sched.clock));
+}
+
+/* All members have ended and no more can come: the outcome stands. Under the lock. */
+static bool is_complete(const struct jzx_scope *scope) {
+    return scope->is_closing && scope->count == 0;
+}
+
+/* The first error is the outcome; after the deadline it is the time-out. Under the lock. */
+static void note_error(struct jzx_scope *scope, jzx_err err, jzx_actor_id member,
+                       const char *text) {
+    struct jzx_scope_result *result = &scope->result;
+    if (is_complete(scope))
+        return;
+    scope->is_cancelled = true;
+    if (result->err != JZX_OK)
+        return;
+    bool was_late = is_overdue(scope);
+    result->err = was_late ? JZX_ERR_TIMEOUT : err;
+    result->member = was_late ? JZX_NOBODY : member;
+    snprintf(result->text, sizeof result->text, "%s", text == NULL || was_late ? "" : text);
+}
+
 /* The scope has failed so, unless it had before; its members are cancelled. */
 static void fail(struct jzx_scope *scope, jzx_err err, jzx_actor_id member, const char *text) {
     jzx__lock_acquire(&scope->lock);
-    scope->is_cancelled = true;
-    if (scope->result.err == JZX_OK) {
-        scope->result.err = err;
-        scope->result.member = member;
-        snprintf(scope->result.text, sizeof scope->result.text, "%s", text == NULL ? "" : text);
-    }
+    note_error(scope, err, member, text);
     jzx__lock_release(&scope->lock);
     ask_all(scope);
+}
+
+static void time_out(struct jzx_scope *scope) {
+    fail(scope, JZX_ERR_TIMEOUT, JZX_NOBODY, NULL);
 }
 
 void jzx_scope_cancel(jzx_scope *scope) {
@@ -113,6 +139,8 @@ void jzx_scope_cancel(jzx_scope *scope) {
 jzx_err jzx__scope_reserve(struct jzx_scope *scope) {
     if (scope->is_nursery)
         return JZX_OK; /* C5: tie counts it */
+    if (is_overdue(scope))
+        time_out(scope);
     jzx__lock_acquire(&scope->lock);
     jzx_err err = scope->is_closing     ? JZX_ERR_CLOSED
                   : scope->is_cancelled ? JZX_ERR_CANCELLED
@@ -134,6 +162,8 @@ static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__l
         jzx__list_remove(link);
         scope->result.ended++;
     }
+    if (scope->count == 1 && scope->is_closing && is_overdue(scope))
+        note_error(scope, JZX_ERR_TIMEOUT, JZX_NOBODY, NULL);
     bool is_empty = --scope->count == 0;
     struct jzx__op *closer = is_empty ? scope->closer : NULL;
     if (closer != NULL) {
@@ -279,7 +309,7 @@ struct guard {
 
 JZX_ASYNC(guard, struct guard, int) {
     JZX_AWAIT(jzx_op_sleep(&self->op, self->scope->deadline_ns), NULL);
-    fail(self->scope, JZX_ERR_TIMEOUT, JZX_NOBODY, NULL);
+    time_out(self->scope);
     JZX_RETURN(0);
 }
 JZX_END
@@ -416,6 +446,8 @@ static bool has_opened(const struct jzx_scope *scope) {
 
 /* It takes no member any more. */
 static void set_closing(struct jzx_scope *scope) {
+    if (is_overdue(scope))
+        time_out(scope);
     jzx__lock_acquire(&scope->lock);
     scope->is_closing = true;
     jzx__lock_release(&scope->lock);

@@ -18,6 +18,11 @@
  *       last takes `closer` and completes it. `scope` in the slot is set to NULL, under the future
  *       lock of the slot, before the scope can go: who cancels gets a handle under that lock.
  *
+ *   C7  the clock decides whether a scope has timed out, when it begins to close, when it takes a
+ *       member, and when a member ends or fails. The guard, an async function, only cancels the
+ *       members in time while nobody looks. From the end of the last member of a closing scope on
+ *       the outcome stands.
+ *
  * Each actor that starts async functions has a **nursery**: a scope that nobody sees, whose members
  * fail without telling anybody, and are cancelled when the actor ends. */
 #ifndef JZX_FUTURE_SCOPE_H
