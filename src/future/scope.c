@@ -270,7 +270,8 @@ uint32_t jzx_scope_members(jzx_scope *scope) {
 /* ---- openers ---- */
 
 /* The record of the actor whose turn this thread runs; NULL without a turn (*err is JZX_OK) or
- * memory. Inside. */
+ * memory. An actor that has ended, of which an observer hears, has no turn any more (C8).
+ * Inside. */
 static struct jzx__scope_part *part_of_turn(struct jzx_loop *loop, struct jzx__worker *me,
                                             jzx_err *err) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
@@ -278,7 +279,7 @@ static struct jzx__scope_part *part_of_turn(struct jzx_loop *loop, struct jzx__w
     if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL || seat->cleanup != NULL)
         return NULL;
     const struct jzx__turn *turn = seat->turn;
-    if (turn->ctx.loop != loop)
+    if (turn->ctx.loop != loop || jzx__actor_id(turn->actor) != turn->ctx.self)
         return NULL;
     struct jzx__cold *cold = jzx__cold_ensure(loop, me, turn->actor);
     struct jzx__scope_part *part =
@@ -611,10 +612,8 @@ jzx_awaitable *jzx_op_close(jzx_await_op *op, jzx_scope *scope) {
 
 /* ---- the part ---- */
 
-/* The actor ends: what it has opened is cancelled, and goes on without it. */
-static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
-    struct jzx__scope_part *part = jzx__cold_part(jzx__actor_cold(actor), JZX__PART_SCOPE);
-    (void)me;
+/* What the actor has opened is cancelled, and goes on without it. */
+static void give_up(struct jzx__scope_part *part) {
     while (part->opened != NULL) {
         struct jzx_scope *scope = part->opened;
         part->opened = scope->next;
@@ -627,6 +626,11 @@ static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
         unref(part->nursery);
     }
     part->nursery = NULL;
+}
+
+static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
+    (void)me;
+    give_up(jzx__cold_part(jzx__actor_cold(actor), JZX__PART_SCOPE));
 }
 
 /* How a member has ended: JZX_OK unless it has failed. */
@@ -660,6 +664,7 @@ static void tell(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__end
 }
 
 static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    give_up(record); /* C8 */
     jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, record);
 }
 
