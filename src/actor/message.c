@@ -286,7 +286,7 @@ static const char in_hand[] = "it is the message in hand, which was not taken (j
  * gone already. */
 static struct jzx__message *current_message(void) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
-    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL)
+    if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL || seat->turn == NULL)
         return NULL;
     return ((const struct jzx__turn *)seat->turn)->current;
 }
