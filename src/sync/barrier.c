@@ -92,7 +92,7 @@ jzx_err jzx_barrier_init(jzx_loop *loop, jzx_barrier *storage, uint32_t parties)
     struct barrier *barrier = (struct barrier *)(void *)storage;
     if (parties == 0)
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = jzx__signal_init(&barrier->signal, loop, JZX__SYNC_BARRIER, &ops);
+    jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_BARRIER, &ops);
     if (err != JZX_OK)
         return err;
     jzx__source_init(&barrier->passing, &barrier->signal.lock, &ops);
