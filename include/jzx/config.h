@@ -65,7 +65,9 @@ typedef enum jzx_log_level {
     JZX_LOG_DEBUG = 5
 } jzx_log_level;
 
-/* Where the runtime writes what an operator should know: one line of text a call, without '\n'. */
+/* Where the runtime writes what an operator should know: one line of text a call, of at most 255
+ * bytes and without '\n'. It is printable UTF-8: control characters and bytes that are no UTF-8, of
+ * names and texts, are escaped as \n, \t, \r or \x1b; a backslash stands for itself. */
 typedef struct jzx_log_sink {
     /* NULL: standard error. Called on the thread where it happens; text is valid for the call. A
      * line that a sink itself causes is written inside its call, and not at all if that is deeper
