@@ -169,7 +169,8 @@ typedef struct jzx_config {
     uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never look */
     uint32_t spare_threads_max; /* threads that take over stalled workers; 0: 2 x workers; JZX_NONE:
                                  * no thread, stalls are only reported */
-    int stall_signal; /* a signal that is not otherwise used, to report the stack; 0: none. It
+    int stall_signal;           /* a signal that is not otherwise used, to report the stack, to the
+                                 * observer and in the log ("its stack: ..."); 0: none. It
                                  * interrupts what the behaviour waits for (EINTR); if it returns at
                                  * that, nothing is reported. With several workers the threads of
                                  * the loop have an alternate signal stack of 64 KiB for it during
