@@ -65,7 +65,9 @@ typedef enum jzx_log_level {
     JZX_LOG_DEBUG = 5
 } jzx_log_level;
 
-/* Where the runtime writes what an operator should know: one line of text a call, without '\n'. */
+/* Where the runtime writes what an operator should know: one line of text a call, of at most 255
+ * bytes and without '\n'. It is printable UTF-8: control characters and bytes that are no UTF-8, of
+ * names and texts, are escaped as \n, \t, \r or \x1b; a backslash stands for itself. */
 typedef struct jzx_log_sink {
     /* NULL: standard error. Called on the thread where it happens; text is valid for the call. A
      * line that a sink itself causes is written inside its call, and not at all if that is deeper
@@ -167,7 +169,8 @@ typedef struct jzx_config {
     uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never look */
     uint32_t spare_threads_max; /* threads that take over stalled workers; 0: 2 x workers; JZX_NONE:
                                  * no thread, stalls are only reported */
-    int stall_signal; /* a signal that is not otherwise used, to report the stack; 0: none. It
+    int stall_signal;           /* a signal that is not otherwise used, to report the stack, to the
+                                 * observer and in the log ("its stack: ..."); 0: none. It
                                  * interrupts what the behaviour waits for (EINTR); if it returns at
                                  * that, nothing is reported. With several workers the threads of
                                  * the loop have an alternate signal stack of 64 KiB for it during

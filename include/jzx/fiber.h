@@ -29,10 +29,12 @@
  * same millisecond, or after it but before that turn, wins.
  *
  * A fiber that is killed, fails by a link or is shut down while it waits ends there: its stack is
- * dropped, not unwound; its cleanup runs, and frees what the state says. One that is to stop after
- * its queue (JZX_STOP_AFTER_QUEUE, jzx_loop_stop) receives what waits for it, and ends at a receive
- * that finds nothing; its waits for others (jzx_call, jzx_join, jzx_send_until, futures, locks,
- * streams) return JZX_ERR_CANCELLED from then on, and a sleep goes on.
+ * dropped, not unwound; its cleanup runs, and frees what the state says. A value or a message that
+ * it waits to send is not sent any more once jzx_actor_stop or jzx_actor_fail has returned. One
+ * that is to stop after its queue (JZX_STOP_AFTER_QUEUE, jzx_loop_stop) receives what waits for it,
+ * and ends at a receive that finds nothing; its waits for others (jzx_call, jzx_join,
+ * jzx_send_until, futures, locks, streams) return JZX_ERR_CANCELLED from then on, and a sleep goes
+ * on.
  *
  * Threads: a fiber that has begun stays on the thread of its worker, so that errno and
  * thread-locals keep their meaning; with jzx_spawn_opts.migratable it may move at each wait. A

@@ -186,7 +186,7 @@ JZX_API jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats);
 JZX_API jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker,
                                       jzx_worker_stats *stats);
 
-/* Writes a snapshot for people, line by line (without '\n'; the text is valid for the call): the
+/* Writes a snapshot for people, line by line (as a line of jzx_log_sink; valid for the call): the
  * books, each worker with what it runs and how much waits there, turns that go on without a worker
  * (see JZX_EVENT_STALL), the supervision trees with the states and restarts of the children, the
  * actors with most mail that they have not taken in yet. Takes time bounded by max_actors at any

@@ -15,6 +15,9 @@
  * opened inside. When the opener ends before it has closed its scope, the members are cancelled,
  * too.
  *
+ * The clock decides about the deadline. A scope has timed out if its opener begins to close it at
+ * that time or later, or if its last member ends then while it closes.
+ *
  * To cancel is to ask: an async function's waits fail with JZX_ERR_CANCELLED, and an actor is
  * stopped after its queue (JZX_STOP_AFTER_QUEUE). By that a fiber ends at a receive that finds
  * nothing, its waits for others fail with JZX_ERR_CANCELLED, and a sleep goes on. The opener itself
@@ -54,7 +57,7 @@ JZX_API jzx_err jzx_scope_open(jzx_context *ctx, uint64_t deadline_ns, jzx_scope
 /* Start a member, as jzx_spawn and jzx_async_spawn do; any thread, until the scope is closed. id
  * and future may be NULL. The handle to a member's future is the caller's: releasing the last one
  * does not cancel a member. JZX_ERR_CLOSED: the scope is closing. JZX_ERR_CANCELLED: it was
- * cancelled. */
+ * cancelled, or its deadline has passed. */
 JZX_API jzx_err jzx_scope_spawn(jzx_scope *scope, const jzx_spawn_opts *opts, jzx_actor_id *id);
 JZX_API jzx_err jzx_scope_async(jzx_scope *scope, const jzx_async_type *type, const void *state,
                                 jzx_future **future);

@@ -286,6 +286,14 @@ static inline bool jzx__actor_is_told(const struct jzx__actor *actor) {
     return cold != NULL && (cold->is_super || cold->trap != NULL);
 }
 
+/* The requests that end it, whatever it does (obey in turn.c). */
+static inline uint32_t jzx__actor_fatal(const struct jzx__actor *actor) {
+    if (!jzx__actor_is_told(actor))
+        return JZX__WANT_END;
+    return jzx__actor_is_super(actor) ? JZX__WANT_KILL
+                                      : JZX__WANT_END & ~(JZX__WANT_STOP | JZX__WANT_SHUTDOWN);
+}
+
 /* NULL if it has none. */
 static inline const char *jzx__actor_name(const struct jzx__actor *actor) {
     const struct jzx__cold *cold = jzx__actor_cold(actor);

@@ -86,14 +86,16 @@ void jzx__contain_log_cleanup(struct jzx__turn *turn) {
              jzx_id_generation(turn->ctx.self), was_fault(turn) ? " " : "",
              was_fault(turn) ? turn->fault->name : "", turn->exit_text);
     if (was_fault(turn))
-        jzx__contain_log_stack(turn->ctx.loop, turn->fault);
+        jzx__contain_log_stack(turn->ctx.loop, turn->fault->stack, turn->fault->stack_count);
 }
 
-void jzx__contain_log_stack(struct jzx_loop *loop, const struct jzx__fault *fault) {
+void jzx__contain_log_stack(struct jzx_loop *loop, void *const *stack, size_t count) {
     char text[224];
     size_t length = 0;
-    for (uint32_t i = 0; i < fault->stack_count && length < sizeof text - 20; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, " %p", fault->stack[i]);
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count && length < sizeof text - 20; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, " %p", stack[i]);
     jzx__log(&loop->sched.log, JZX_LOG_WARN, "its stack:%s", text);
 }
 

@@ -22,7 +22,8 @@ void jzx__contain_explain(struct jzx__turn *turn);
 /* A cleanup was left by a jump: the log says why. */
 void jzx__contain_log_cleanup(struct jzx__turn *turn);
 
-/* The stack of a fault, one line. */
-void jzx__contain_log_stack(struct jzx_loop *loop, const struct jzx__fault *fault);
+/* The stack of a fault, or of a behaviour that does not return: one line, as much as fits. Nothing
+ * without addresses. */
+void jzx__contain_log_stack(struct jzx_loop *loop, void *const *stack, size_t count);
 
 #endif

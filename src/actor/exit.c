@@ -316,7 +316,7 @@ static void tell_observer(struct jzx_loop *loop, struct jzx__actor *actor,
                  jzx_id_generation(id), name != NULL ? " " : "", name != NULL ? name : "",
                  text[0] != '\0' ? ": " : "", text);
     if (ending->fault != NULL)
-        jzx__contain_log_stack(loop, ending->fault);
+        jzx__contain_log_stack(loop, ending->fault->stack, ending->fault->stack_count);
     jzx_event event = {.kind =
                            is_failure(ending->reason) ? JZX_EVENT_ACTOR_FAIL : JZX_EVENT_ACTOR_STOP,
                        .actor = id,

@@ -23,9 +23,8 @@ static inline struct jzx__actor *jzx__own_turn(const jzx_context *ctx) {
     const struct jzx__turn *turn = seat->turn;
     /* relaxed: this thread's own */
     bool is_idle = jzx__atomic_load_relaxed(&seat->task) == NULL;
-    if (JZX_UNLIKELY((const void *)ctx != turn || is_idle)) /* the context is its first member */
-        return NULL;
-    if (JZX_UNLIKELY(ctx == NULL)) /* no turn ran on this seat, but a cleanup does */
+    /* The context is its first member. In a cleanup at the end of a loop there is no turn. */
+    if (JZX_UNLIKELY((const void *)ctx != turn || is_idle || turn == NULL))
         return NULL;
     struct jzx__actor *actor = turn->actor;
     return JZX_LIKELY(jzx__actor_id(actor) == turn->ctx.self) ? actor : NULL;

@@ -2,6 +2,8 @@
 /* Faults in words. The report is put together by hand, as it is written by a signal handler. */
 #include "base/fault_text.h"
 
+#include "base/log.h"
+
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -72,6 +74,12 @@ static void put(struct line *line, const char *text) {
         line->text[line->length++] = *text++;
 }
 
+static void put_name(struct line *line, const char *name) {
+    char escaped[JZX__LOG_LINE_SIZE];
+    (void)jzx__log_escape(escaped, sizeof escaped, name);
+    put(line, escaped);
+}
+
 static void put_number(struct line *line, uint64_t number, unsigned base) {
     char digits[24];
     size_t at = sizeof digits - 1;
@@ -117,7 +125,7 @@ void jzx__fault_report(const struct jzx__fault *fault, const char *why) {
     put(&line, ".");
     put_number(&line, fault->actor >> 32, 10);
     put(&line, fault->name[0] != '\0' ? " " : "");
-    put(&line, fault->name);
+    put_name(&line, fault->name);
     put(&line, ": ");
     put(&line, why);
     put(&line, "; the process ends\n");

@@ -44,7 +44,8 @@ uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *eve
     do {
         jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "event"});
         fiber->waits = true;
-        jzx__waiter_join(&fiber->waiter, event->links, event->count, jzx__fiber_worker(fiber));
+        if (!jzx__mortal_is_doomed(&fiber->mortal)) /* else it does not come back */
+            jzx__waiter_join(&fiber->waiter, event->links, event->count, jzx__fiber_worker(fiber));
         if (was_there(fiber))
             continue;
         fiber->event = event;
@@ -117,6 +118,8 @@ static struct jzx__fiber *create(struct jzx__worker *me, struct jzx__actor *acto
     fiber->turn.ctx = (jzx_context){actor->task.arg, jzx__actor_id(actor), jzx__loop_of(me)};
     fiber->turn.limit = (uintptr_t)fiber;
     jzx__waiter_init(&fiber->waiter, jzx__wake_task, &actor->task);
+    jzx__mortal_init(&fiber->mortal, &actor->task, jzx_id_generation(fiber->turn.ctx.self),
+                     jzx__actor_fatal(actor));
     jzx__switch_side_init(&fiber->side, stack->base, size);
     fiber->point = jzx__switch_prepare(stack->base, size, begin);
     jzx__cold_set_part(cold, JZX__PART_FIBER, fiber);

@@ -110,7 +110,10 @@ struct jzx__fiber {
     bool is_shown;   /* dumps see its wait */
     struct jzx__fiber *next_aside;
     struct jzx__watched watched; /* see deadlock.h */
-    struct jzx__waiter waiter;
+    union {
+        struct jzx__waiter waiter;
+        struct jzx__mortal mortal;
+    };
     struct jzx__stack *stack;
     struct jzx__switch_side side;
     struct jzx__switch_side thread_side;

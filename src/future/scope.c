@@ -82,17 +82,43 @@ static void ask_all(struct jzx_scope *scope) {
         (void)jzx_actor_stop(scope->loop, id, JZX_STOP_AFTER_QUEUE);
 }
 
+/* The clock decides, not the guard, which may run late (C7). */
+static bool is_overdue(const struct jzx_scope *scope) {
+    uint64_t deadline_ns = scope->deadline_ns;
+    return deadline_ns != JZX_NEVER &&
+           (deadline_ns == 0 || deadline_ns <= jzx__clock_now(&scope->loop->sched.clock));
+}
+
+/* All members have ended and no more can come: the outcome stands. Under the lock. */
+static bool is_complete(const struct jzx_scope *scope) {
+    return scope->is_closing && scope->count == 0;
+}
+
+/* The first error is the outcome; after the deadline it is the time-out. Under the lock. */
+static void note_error(struct jzx_scope *scope, jzx_err err, jzx_actor_id member,
+                       const char *text) {
+    struct jzx_scope_result *result = &scope->result;
+    if (is_complete(scope))
+        return;
+    scope->is_cancelled = true;
+    if (result->err != JZX_OK)
+        return;
+    bool was_late = is_overdue(scope);
+    result->err = was_late ? JZX_ERR_TIMEOUT : err;
+    result->member = was_late ? JZX_NOBODY : member;
+    snprintf(result->text, sizeof result->text, "%s", text == NULL || was_late ? "" : text);
+}
+
 /* The scope has failed so, unless it had before; its members are cancelled. */
 static void fail(struct jzx_scope *scope, jzx_err err, jzx_actor_id member, const char *text) {
     jzx__lock_acquire(&scope->lock);
-    scope->is_cancelled = true;
-    if (scope->result.err == JZX_OK) {
-        scope->result.err = err;
-        scope->result.member = member;
-        snprintf(scope->result.text, sizeof scope->result.text, "%s", text == NULL ? "" : text);
-    }
+    note_error(scope, err, member, text);
     jzx__lock_release(&scope->lock);
     ask_all(scope);
+}
+
+static void time_out(struct jzx_scope *scope) {
+    fail(scope, JZX_ERR_TIMEOUT, JZX_NOBODY, NULL);
 }
 
 void jzx_scope_cancel(jzx_scope *scope) {
@@ -113,6 +139,8 @@ void jzx_scope_cancel(jzx_scope *scope) {
 jzx_err jzx__scope_reserve(struct jzx_scope *scope) {
     if (scope->is_nursery)
         return JZX_OK; /* C5: tie counts it */
+    if (is_overdue(scope))
+        time_out(scope);
     jzx__lock_acquire(&scope->lock);
     jzx_err err = scope->is_closing     ? JZX_ERR_CLOSED
                   : scope->is_cancelled ? JZX_ERR_CANCELLED
@@ -134,6 +162,8 @@ static void leave(struct jzx_scope *scope, struct jzx__worker *me, struct jzx__l
         jzx__list_remove(link);
         scope->result.ended++;
     }
+    if (scope->count == 1 && scope->is_closing && is_overdue(scope))
+        note_error(scope, JZX_ERR_TIMEOUT, JZX_NOBODY, NULL);
     bool is_empty = --scope->count == 0;
     struct jzx__op *closer = is_empty ? scope->closer : NULL;
     if (closer != NULL) {
@@ -240,7 +270,8 @@ uint32_t jzx_scope_members(jzx_scope *scope) {
 /* ---- openers ---- */
 
 /* The record of the actor whose turn this thread runs; NULL without a turn (*err is JZX_OK) or
- * memory. Inside. */
+ * memory. An actor that has ended, of which an observer hears, has no turn any more (C8).
+ * Inside. */
 static struct jzx__scope_part *part_of_turn(struct jzx_loop *loop, struct jzx__worker *me,
                                             jzx_err *err) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
@@ -248,7 +279,7 @@ static struct jzx__scope_part *part_of_turn(struct jzx_loop *loop, struct jzx__w
     if (!jzx__seat_exists(seat) || jzx__seat_task(seat) == NULL || seat->cleanup != NULL)
         return NULL;
     const struct jzx__turn *turn = seat->turn;
-    if (turn->ctx.loop != loop)
+    if (turn->ctx.loop != loop || jzx__actor_id(turn->actor) != turn->ctx.self)
         return NULL;
     struct jzx__cold *cold = jzx__cold_ensure(loop, me, turn->actor);
     struct jzx__scope_part *part =
@@ -279,7 +310,7 @@ struct guard {
 
 JZX_ASYNC(guard, struct guard, int) {
     JZX_AWAIT(jzx_op_sleep(&self->op, self->scope->deadline_ns), NULL);
-    fail(self->scope, JZX_ERR_TIMEOUT, JZX_NOBODY, NULL);
+    time_out(self->scope);
     JZX_RETURN(0);
 }
 JZX_END
@@ -416,6 +447,8 @@ static bool has_opened(const struct jzx_scope *scope) {
 
 /* It takes no member any more. */
 static void set_closing(struct jzx_scope *scope) {
+    if (is_overdue(scope))
+        time_out(scope);
     jzx__lock_acquire(&scope->lock);
     scope->is_closing = true;
     jzx__lock_release(&scope->lock);
@@ -579,10 +612,8 @@ jzx_awaitable *jzx_op_close(jzx_await_op *op, jzx_scope *scope) {
 
 /* ---- the part ---- */
 
-/* The actor ends: what it has opened is cancelled, and goes on without it. */
-static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
-    struct jzx__scope_part *part = jzx__cold_part(jzx__actor_cold(actor), JZX__PART_SCOPE);
-    (void)me;
+/* What the actor has opened is cancelled, and goes on without it. */
+static void give_up(struct jzx__scope_part *part) {
     while (part->opened != NULL) {
         struct jzx_scope *scope = part->opened;
         part->opened = scope->next;
@@ -595,6 +626,11 @@ static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
         unref(part->nursery);
     }
     part->nursery = NULL;
+}
+
+static void cancel(struct jzx__worker *me, struct jzx__actor *actor) {
+    (void)me;
+    give_up(jzx__cold_part(jzx__actor_cold(actor), JZX__PART_SCOPE));
 }
 
 /* How a member has ended: JZX_OK unless it has failed. */
@@ -628,6 +664,7 @@ static void tell(struct jzx__worker *me, struct jzx__cold *cold, struct jzx__end
 }
 
 static void release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
+    give_up(record); /* C8 */
     jzx__sched_free(&loop->sched, me, JZX__PART_CLASS, record);
 }
 

@@ -18,6 +18,14 @@
  *       last takes `closer` and completes it. `scope` in the slot is set to NULL, under the future
  *       lock of the slot, before the scope can go: who cancels gets a handle under that lock.
  *
+ *   C7  the clock decides whether a scope has timed out, when it begins to close, when it takes a
+ *       member, and when a member ends or fails. The guard, an async function, only cancels the
+ *       members in time while nobody looks. From the end of the last member of a closing scope on
+ *       the outcome stands.
+ *   C8  an actor whose id is stale opens no scope and has no nursery: what an observer of its end
+ *       starts is detached. What a destructor starts before that, while the parts are cancelled,
+ *       is given up with the record.
+ *
  * Each actor that starts async functions has a **nursery**: a scope that nobody sees, whose members
  * fail without telling anybody, and are cancelled when the actor ends. */
 #ifndef JZX_FUTURE_SCOPE_H

@@ -4,6 +4,7 @@
  * different moments. */
 #include "actor/info.h"
 #include "actor/loop.h"
+#include "base/log.h"
 #include "file/uring.h"
 #include "sched/crew.h"
 #include "super/super.h"
@@ -28,10 +29,10 @@ struct dump {
 
 __attribute__((format(printf, 2, 3))) static void print(const struct dump *dump, const char *format,
                                                         ...) {
-    char text[LINE_SIZE];
+    char text[JZX__LOG_LINE_SIZE];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    (void)jzx__log_format(text, sizeof text, format, args);
     va_end(args);
     dump->line(dump->ctx, text);
 }

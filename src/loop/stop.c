@@ -2,6 +2,7 @@
 /* Stopping gently, with a deadline, and telling what holds a loop up. */
 #include "loop/stop.h"
 
+#include "actor/contain.h"
 #include "actor/control.h"
 #include "actor/info.h"
 #include "actor/mailbox.h"
@@ -158,11 +159,13 @@ void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *s
                        .stack = stall->stack,
                        .stack_count = stall->stack_count};
     jzx__loop_emit(loop, &event);
-    if (!stall->over)
-        jzx__log(&loop->sched.log, JZX_LOG_WARN,
-                 "actor %u.%u%s%s has not returned from a message with tag %u for %llu ms; worker "
-                 "%u %s",
-                 jzx_id_index(stall->id), jzx_id_generation(stall->id), name[0] == '\0' ? "" : " ",
-                 name, stall->tag, (unsigned long long)(stall->elapsed_ns / 1000000u),
-                 worker->index, stall->handed_over ? "goes on without it" : "waits for it");
+    if (stall->over)
+        return;
+    jzx__log(&loop->sched.log, JZX_LOG_WARN,
+             "actor %u.%u%s%s has not returned from a message with tag %u for %llu ms; worker "
+             "%u %s",
+             jzx_id_index(stall->id), jzx_id_generation(stall->id), name[0] == '\0' ? "" : " ",
+             name, stall->tag, (unsigned long long)(stall->elapsed_ns / 1000000u), worker->index,
+             stall->handed_over ? "goes on without it" : "waits for it");
+    jzx__contain_log_stack(loop, stall->stack, stall->stack_count);
 }

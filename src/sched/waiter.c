@@ -123,12 +123,35 @@ void jzx__source_deinit(struct jzx__source *source) {
     JZX_ASSERT(jzx__list_is_empty(&source->waiting));
 }
 
-/* The link is out of its list, whose lock the caller has. False if its wait is over. */
+void jzx__mortal_init(struct jzx__mortal *mortal, const struct jzx__task *task, uint32_t generation,
+                      uint32_t fatal) {
+    mortal->waiter.is_mortal = true;
+    mortal->task = task;
+    mortal->generation = generation;
+    mortal->fatal = fatal;
+}
+
+bool jzx__mortal_is_doomed(const struct jzx__mortal *mortal) {
+    /* relaxed: a request that the caller has made or heard of is seen; others have no order */
+    uint64_t state = jzx__atomic_load_relaxed(&mortal->task->state);
+    return jzx__state_generation(state) != mortal->generation || (state & mortal->fatal) != 0;
+}
+
+/* Under the lock of a source that has the link. */
+static bool is_doomed(const struct jzx__wait_link *link) {
+    return link->waiter->is_mortal &&
+           jzx__mortal_is_doomed(JZX_CONTAINER_OF(link->waiter, struct jzx__mortal, waiter));
+}
+
+/* The link is out of its list, whose lock the caller has. False if its wait is over, or nobody will
+ * go on with it (A10). */
 static bool claim_link(struct jzx__wait_link *link, enum jzx__cause_kind kind,
                        struct jzx__wake *wake) {
     uint32_t cause = jzx__cause_make(kind, link->index);
     jzx__touch(link);
     link->at_source.next = NULL;
+    if (is_doomed(link))
+        return false;
     enum jzx__claim_result result = jzx__waiter_claim(link->waiter, link->epoch, cause);
     if (result == JZX__CLAIM_WAKE) {
         jzx__touch(&link->waiter->wake);
@@ -161,6 +184,14 @@ struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
     struct jzx__wait_link *link = JZX_CONTAINER_OF(at_source, struct jzx__wait_link, at_source);
     *wake = (struct jzx__wake){.fn = NULL};
     return claim_link(link, kind, wake) ? link : NULL;
+}
+
+uint32_t jzx__source_count_living(struct jzx__source *source) {
+    struct jzx__link *end = &source->waiting.ring;
+    uint32_t count = 0;
+    for (struct jzx__link *at = end->next; at != end; at = at->next)
+        count += !is_doomed(JZX_CONTAINER_OF(at, struct jzx__wait_link, at_source));
+    return count;
 }
 
 void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t cause,

@@ -38,6 +38,9 @@
  *       the party has waited 2^32 times meanwhile. Claims through links are never late (A5).
  *   A9  nobody takes a second lock while it has that of a source. Nothing of the user runs under
  *       one, and a thread with a seat takes it inside its bracket (S4).
+ *   A10 a source claims no wait of a party that is **doomed**: its actor has been told to end, or has
+ *       ended, and will not go on. Its link is taken out of the list, and the next one is tried. The
+ *       end of the actor claims the wait. So a call that never returns hands nothing over.
  *
  * Wakers come late: {wake, who} is called after the lock is released, when the party may have gone
  * on, ended the wait and begun another. So a wake means "look again", never "you have it": a task
@@ -78,6 +81,7 @@
 
 struct jzx__clock;
 struct jzx__source;
+struct jzx__task;
 struct jzx__wait_link;
 struct jzx__worker;
 
@@ -178,11 +182,21 @@ struct jzx__waiter {
     /* The party's own. */
     struct jzx__wait_link *links;
     uint32_t joined; /* of them, from the first */
+    bool is_mortal;  /* fixed as wake is: it is part of a struct jzx__mortal */
 
     /* Its home worker's (A7). */
     struct jzx__wheel_entry deadline;
     struct jzx__wheel *wheel; /* NULL: there is no deadline */
     uint64_t due_tick;
+};
+
+/* The waiter of a party that ends with an actor, and what tells whether it is doomed (A10). Fixed
+ * as wake is. */
+struct jzx__mortal {
+    struct jzx__waiter waiter; /* first */
+    const struct jzx__task *task;
+    uint32_t generation; /* of the task */
+    uint32_t fatal;      /* requests in its state word that end it, whatever it does */
 };
 
 struct jzx__wait_link {
@@ -230,6 +244,14 @@ struct jzx__source {
 static inline void jzx__waiter_init(struct jzx__waiter *waiter, jzx__wake_fn *wake, void *who) {
     *waiter = (struct jzx__waiter){.wake = {.fn = wake, .who = who}};
 }
+
+/* The waiter is inited. */
+void jzx__mortal_init(struct jzx__mortal *mortal, const struct jzx__task *task, uint32_t generation,
+                      uint32_t fatal);
+
+/* One of the fatal requests was made, or the task has ended. Any thread for which the waiter is
+ * there: by the lock of a source that has its link, or as the party. */
+bool jzx__mortal_is_doomed(const struct jzx__mortal *mortal);
 
 /* ---- the edges ---- */
 
@@ -389,6 +411,9 @@ struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__c
  * any case. For sources whose parties want different things. The list is not empty. */
 struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
                                                enum jzx__cause_kind kind, struct jzx__wake *wake);
+
+/* How many of those that wait are not doomed (A10). The caller has the lock. */
+uint32_t jzx__source_count_living(struct jzx__source *source);
 
 /* The party has ended its wait with that cause: tells the sources that it leaves without anything.
  * links and count as for join. */

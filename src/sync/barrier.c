@@ -1,44 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /* The barrier. Who comes last begins the next round, and lets those pass that wait.
  *
- *   R1  `arrived` counts those of this round that wait. One that gives up takes itself back
- *       (vacate), unless its round is over: then it has passed, whatever ended its wait.
- *   R2  those of earlier rounds that were not claimed yet are in `passing`; whoever came last
+ *   R1  a round is over when enough parties stand in the list that are not doomed (waiter/A10). The
+ *       last one marks all in the list: they have passed, whatever ended their wait.
+ *   R2  `arrived` counts those that have arrived, have not passed, and have not taken themselves
+ *       back (vacate). So a round that it says is far from over needs no look at the list.
+ *   R3  those of earlier rounds that were not claimed yet are in `passing`; whoever came last
  *       claims them, or, if it is killed before it goes on, the part that ends it (give_back). */
 #include "sync/signal.h"
 #include "sync/to.h"
 
 struct barrier {
     struct jzx__signal signal;  /* first */
-    struct jzx__source passing; /* R2 */
+    struct jzx__source passing; /* R3 */
     uint32_t parties;           /* never changes */
 
     /* Under the lock. */
-    uint32_t arrived;
-    uint64_t round;
+    uint32_t arrived; /* R2 */
 };
 
 _Static_assert(sizeof(struct barrier) <= sizeof(jzx_barrier), "fits its storage");
 
 /* One that arrives: the slot of its link, in its frame. Under the lock. */
 struct arrival {
-    uint64_t round;
     bool is_counted;
     bool is_last;
-    bool has_passed; /* though its wait ended otherwise */
+    bool has_passed; /* R1 */
 };
 
 static struct barrier *barrier_of(const jzx_barrier *storage) {
     return jzx__object_of(storage, JZX__SYNC_BARRIER);
 }
 
+/* Under the lock. */
+static bool is_last_to_come(struct barrier *barrier) {
+    return barrier->arrived + 1 >= barrier->parties &&
+           jzx__source_count_living(&barrier->signal.source) + 1 >= barrier->parties; /* R1 */
+}
+
 static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {
     struct barrier *barrier = JZX_CONTAINER_OF(source, struct barrier, signal.source);
     struct arrival *arrival = link->slot;
-    if (barrier->arrived + 1 == barrier->parties)
+    if (is_last_to_come(barrier))
         return JZX__CAUSE_ITEM;
     barrier->arrived++;
-    arrival->round = barrier->round;
     arrival->is_counted = true;
     return JZX__CAUSE_NONE;
 }
@@ -48,8 +53,12 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
     struct arrival *arrival = link->slot;
     (void)wake;
     arrival->is_last = true;
-    barrier->arrived = 0;
-    barrier->round++;
+    struct jzx__link *end = &source->waiting.ring;
+    for (struct jzx__link *at = end->next; at != end; at = at->next) {
+        struct arrival *other = JZX_CONTAINER_OF(at, struct jzx__wait_link, at_source)->slot;
+        other->has_passed = true;
+        barrier->arrived--;
+    }
     jzx__list_splice(&barrier->passing.waiting, &source->waiting);
     return true;
 }
@@ -73,8 +82,7 @@ static void vacate(struct jzx__source *source, struct jzx__wait_link *link,
     if (!arrival->is_counted)
         return;
     jzx__lock_acquire(&barrier->signal.lock);
-    arrival->has_passed = arrival->round != barrier->round;
-    barrier->arrived -= !arrival->has_passed; /* R1 */
+    barrier->arrived -= !arrival->has_passed;
     jzx__lock_release(&barrier->signal.lock);
 }
 
@@ -84,13 +92,12 @@ jzx_err jzx_barrier_init(jzx_loop *loop, jzx_barrier *storage, uint32_t parties)
     struct barrier *barrier = (struct barrier *)(void *)storage;
     if (parties == 0)
         return JZX_ERR_INVALID_ARG;
-    jzx_err err = jzx__signal_init(&barrier->signal, loop, JZX__SYNC_BARRIER, &ops);
+    jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_BARRIER, &ops);
     if (err != JZX_OK)
         return err;
     jzx__source_init(&barrier->passing, &barrier->signal.lock, &ops);
     barrier->parties = parties;
     barrier->arrived = 0;
-    barrier->round = 0;
     return JZX_OK;
 }
 

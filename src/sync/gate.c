@@ -20,7 +20,7 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 jzx_err jzx_gate_init(jzx_loop *loop, jzx_gate *storage, bool is_open) {
     static const struct jzx__source_ops ops = {.look = look, .take = take};
     struct jzx__gate *gate = (struct jzx__gate *)(void *)storage;
-    jzx_err err = jzx__signal_init(&gate->signal, loop, JZX__SYNC_GATE, &ops);
+    jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_GATE, &ops);
     if (err == JZX_OK)
         gate->is_open = is_open;
     return err;

@@ -90,7 +90,10 @@ static struct jzx__to *make_record(const struct jzx__own *own, const struct jzx_
     memset(to, 0, spec->record_size);
     to->kind = spec->kind;
     to->class_index = class_index;
+    const struct jzx__actor *owner = own->turn->actor;
     jzx__waiter_init(&to->waiter, wake, to);
+    jzx__mortal_init(&to->mortal, &owner->task, jzx_id_generation(own->turn->ctx.self),
+                     jzx__actor_fatal(owner));
     return to;
 }
 

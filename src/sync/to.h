@@ -33,7 +33,10 @@ struct jzx__to_kind {
 
 /* The first member of the record of each kind. */
 struct jzx__to {
-    struct jzx__waiter waiter;
+    union {
+        struct jzx__waiter waiter;
+        struct jzx__mortal mortal;
+    };
     const struct jzx__to_kind *kind;
     struct jzx__op *op;
     struct jzx__wait_link *links; /* in the record */

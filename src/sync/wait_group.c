@@ -29,7 +29,7 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 jzx_err jzx_wait_group_init(jzx_loop *loop, jzx_wait_group *storage) {
     static const struct jzx__source_ops ops = {.look = look, .take = take};
     struct group *group = (struct group *)(void *)storage;
-    jzx_err err = jzx__signal_init(&group->signal, loop, JZX__SYNC_WAIT_GROUP, &ops);
+    jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_WAIT_GROUP, &ops);
     if (err == JZX_OK)
         group->count = 0;
     return err;

@@ -122,6 +122,25 @@ static jzx_behavior_result break_down(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_FAIL;
 }
 
+static void leave(jzx_context *ctx) {
+    jzx_test_ran();
+    jzx_exit(ctx, JZX_EXIT_FAIL, "bad request 'x\njzx: error: forged\x1b[2J'");
+}
+
+JZX_TEST(names_and_texts_forge_no_line_of_the_log) {
+    struct log_lines lines = {0};
+    jzx_loop *loop = fixture_loop_with(
+        &JZX_CONFIG(.log = {.write = keep_line, .ctx = &lines, .level = JZX_LOG_WARN}));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = leave, .name = "bob\njzx: forged"));
+    assert_int_equal(jzx_loop_run(loop), JZX_OK);
+    assert_int_equal(lines.count, 1);
+    assert_int_equal(jzx_test_runs(), 1);
+    assert_null(strpbrk(lines.last, "\n\x1b"));
+    assert_non_null(strstr(lines.last, "bob\\njzx: forged"));
+    assert_non_null(strstr(lines.last, "'x\\njzx: error: forged\\x1b[2J'"));
+    fixture_destroy(loop);
+}
+
 JZX_TEST(the_log_sink_hears_of_a_failed_actor_by_name) {
     struct log_lines lines = {0};
     jzx_loop *loop = fixture_loop_with(

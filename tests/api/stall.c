@@ -293,6 +293,68 @@ static void handle_signal(int number) {
     handled_signals++;
 }
 
+/* Lines of the log, and where the last stall was. */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t stalls;
+    uint32_t stacks;
+    bool is_after_stall; /* the last line told of a stall */
+    char innermost[32];
+} lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void keep_line(void *ctx, jzx_log_level level, const char *text) {
+    static const char stack[] = "its stack: ";
+    (void)ctx;
+    (void)level;
+    pthread_mutex_lock(&lines.lock);
+    bool is_stack = strncmp(text, stack, sizeof stack - 1) == 0;
+    if (is_stack && JZX_EXPECT(lines.is_after_stall))
+        snprintf(lines.innermost, sizeof lines.innermost, "%.*s",
+                 (int)strcspn(text + sizeof stack - 1, " "), text + sizeof stack - 1);
+    lines.stacks += is_stack;
+    lines.is_after_stall = strstr(text, "has not returned") != NULL;
+    lines.stalls += lines.is_after_stall;
+    pthread_mutex_unlock(&lines.lock);
+}
+
+static char innermost_seen[32]; /* by the observer */
+
+static void see_stack(void *ctx, const jzx_event *event) {
+    on_event(ctx, event);
+    if (event->kind == JZX_EVENT_STALL && event->stack_count != 0)
+        snprintf(innermost_seen, sizeof innermost_seen, "%p", event->stack[0]);
+}
+
+JZX_TEST(the_log_shows_the_stack_of_a_stall_if_a_signal_may_be_used) {
+    const int numbers[] = {0, SIGRTMIN + 3};
+    for (int i = 0; i < 2; i++) {
+        struct stuck stuck;
+        int number = numbers[i];
+        uint32_t stacks = 0;
+        memset(events.stalls, 0, sizeof events.stalls);
+        events.stall_count = lines.stalls = lines.stacks = 0;
+        jzx_loop *loop = fixture_loop_with(
+            &JZX_CONFIG(.workers = 2, .stall_after_ns = STALL_AFTER, .stall_signal = number,
+                        .log = {.write = keep_line, .level = JZX_LOG_WARN}));
+        assert_non_null(loop);
+        assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = see_stack), NULL),
+                         JZX_OK);
+        stuck_open(loop, &stuck, 1, 1, NULL);
+        run(loop);
+        assert_true(events.stall_count >= 1 && events.stall_count < 64);
+        for (uint32_t k = 0; k < events.stall_count; k++)
+            stacks += events.stalls[k].event.stack_count != 0;
+        assert_int_equal(lines.stalls, events.stall_count);
+        assert_int_equal(lines.stacks, stacks);
+#if defined(__GLIBC__)
+        JZX_EXPECT_EQ(stacks != 0, number != 0);
+#endif
+        if (stacks != 0)
+            assert_string_equal(lines.innermost, innermost_seen);
+        fixture_destroy(loop);
+    }
+}
+
 JZX_TEST(a_stall_shows_the_stack_if_a_signal_may_be_used) {
     int number = SIGRTMIN + 3;
     struct sigaction mine = {.sa_handler = handle_signal};

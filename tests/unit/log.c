@@ -4,6 +4,8 @@
 
 #include "child.h"
 
+#include <stdio.h>
+
 struct lines {
     uint32_t count;
     jzx_log_level level;
@@ -53,6 +55,91 @@ JZX_TEST(a_line_that_is_too_long_is_cut_at_255_bytes) {
         jzx__log(&sink, JZX_LOG_ERROR, "%s", text);
         JZX_EXPECT_EQ(strlen(lines.text), length < 255 ? length : 255);
         JZX_EXPECT(strncmp(lines.text, text, strlen(lines.text)) == 0);
+    }
+}
+
+/* ---- what a line shows ---- */
+
+static const struct {
+    const char *text;
+    const char *shown;
+} escapes[] = {
+    {"plain text, 'quotes' and \\ backslashes", "plain text, 'quotes' and \\ backslashes"},
+    {"two\nlines\r\n", "two\\nlines\\r\\n"},
+    {"\ttab \x1b[2J \a\b \x7f", "\\ttab \\x1b[2J \\x07\\x08 \\x7f"},
+    {"gr\xc3\xbc\xc3\x9f, \xe4\xb8\xad\xe6\x96\x87, \xf0\x9f\x8e\xb7",
+     "gr\xc3\xbc\xc3\x9f, \xe4\xb8\xad\xe6\x96\x87, \xf0\x9f\x8e\xb7"},
+    {"\xc2\x80 \xc2\x9b"
+     "2J \xc2\x9f \xc2\xa0",
+     "\\xc2\\x80 \\xc2\\x9b"
+     "2J \\xc2\\x9f \xc2\xa0"},
+    {"\xe2\x80\xa8 \xe2\x80\xae \xe2\x81\xa6 \xe2\x80\xa6",
+     "\\xe2\\x80\\xa8 \\xe2\\x80\\xae \\xe2\\x81\\xa6 \xe2\x80\xa6"},
+    {"\x80 \xbf \xff \xfe", "\\x80 \\xbf \\xff \\xfe"},                   /* no beginning of any */
+    {"\xc3 \xe4\xb8 \xf0\x9f\x8e!", "\\xc3 \\xe4\\xb8 \\xf0\\x9f\\x8e!"}, /* unfinished */
+    {"\xe4\xb8", "\\xe4\\xb8"},                                           /* at the end */
+    {"\xc0\xaf \xe0\x80\xaf \xf0\x80\x80\xaf",                            /* too long */
+     "\\xc0\\xaf \\xe0\\x80\\xaf \\xf0\\x80\\x80\\xaf"},
+    {"\xed\xa0\x80 \xf4\x90\x80\x80 \xf8\x88\x80\x80\x80", /* surrogate, above all, 5 bytes */
+     "\\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xf8\\x88\\x80\\x80\\x80"},
+    {"\xc2\xa0 \xdf\xbf \xe0\xa0\x80 \xef\xbf\xbd \xf4\x8f\xbf\xbf", /* the first and last ones */
+     "\xc2\xa0 \xdf\xbf \xe0\xa0\x80 \xef\xbf\xbd \xf4\x8f\xbf\xbf"},
+};
+
+JZX_TEST(a_line_is_one_line_of_printable_text) {
+    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+        struct lines lines = {0};
+        jzx_log_sink sink = sink_of(&lines, JZX_LOG_WARN);
+        jzx__log(&sink, JZX_LOG_WARN, "%s", escapes[i].text);
+        if (!JZX_EXPECT(strcmp(lines.text, escapes[i].shown) == 0))
+            printf("%zu: %s\n", i, lines.text);
+    }
+}
+
+JZX_TEST(every_control_character_is_escaped_and_every_other_ascii_is_not) {
+    for (int c = 1; c < 128; c++) {
+        struct lines lines = {0};
+        jzx_log_sink sink = sink_of(&lines, JZX_LOG_WARN);
+        bool is_shown = c >= ' ' && c < 127;
+        jzx__log(&sink, JZX_LOG_WARN, "%c", c);
+        JZX_EXPECT(is_shown ? lines.text[0] == c && lines.text[1] == '\0' : lines.text[0] == '\\');
+    }
+}
+
+/* A character, or what stands for a byte, is there as a whole or not at all. */
+JZX_TEST(a_line_is_cut_between_characters) {
+    static const char *const units[] = {"\xf0\x9f\x8e\xb7", "\xe4\xb8\xad", "\xc3\xbc", "\x1b",
+                                        "\n"};
+    static const char *const shown[] = {"\xf0\x9f\x8e\xb7", "\xe4\xb8\xad", "\xc3\xbc", "\\x1b",
+                                        "\\n"};
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t before = 0; before < 8; before++) {
+            struct lines lines = {0};
+            jzx_log_sink sink = sink_of(&lines, JZX_LOG_WARN);
+            char text[601] = {0};
+            memset(text, 'x', before);
+            while (strlen(text) + strlen(units[i]) < sizeof text)
+                strcat(text, units[i]);
+            jzx__log(&sink, JZX_LOG_WARN, "%s", text);
+            size_t size = strlen(shown[i]);
+            size_t length = strlen(lines.text);
+            JZX_EXPECT_EQ(length, before + (255 - before) / size * size);
+            for (size_t at = before; at < length; at += size)
+                JZX_EXPECT(strncmp(lines.text + at, shown[i], size) == 0);
+        }
+    }
+}
+
+JZX_TEST(an_escaped_text_fits_its_place) {
+    for (size_t size = 1; size < 12; size++) {
+        char line[16];
+        memset(line, 'z', sizeof line);
+        size_t length = jzx__log_escape(line, size,
+                                        "a\x1b\xe4\xb8\xad"
+                                        "b");
+        JZX_EXPECT_EQ(length, size < 2 ? 0 : size < 6 ? 1 : size < 9 ? 5 : size < 10 ? 8 : 9);
+        JZX_EXPECT_EQ(line[length], '\0');
+        JZX_EXPECT_EQ(line[size], 'z');
     }
 }
 
