@@ -14,6 +14,7 @@
 #include "actor/part.h"
 #include "actor/turn.h"
 #include "base/alloc.h"
+#include "base/leak.h"
 #include "base/sized.h"
 #include "fiber/deadlock.h"
 #include "io/io.h"
@@ -143,6 +144,14 @@ static void leave_clock(struct jzx__sched *sched) {
         jzx__clock_leave(sched->shared_clock, &sched->clock_user);
 }
 
+static void deinit_table(struct jzx_loop *loop) {
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
+        jzx__slot_cache_deinit(jzx__slots_of(loop->sched.workers[i]), &loop->table);
+    jzx__leak_check("the table of actors", sizeof(struct jzx__actor),
+                    jzx__table_in_use(&loop->table));
+    jzx__table_deinit(&loop->table);
+}
+
 /* All but the memory of the loop itself. False without memory, or if faults cannot be contained:
  * then nothing is left behind. */
 static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
@@ -170,7 +179,7 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
 not_contained:
     jzx__parts_close(loop);
 no_parts:
-    jzx__table_deinit(&loop->table);
+    deinit_table(loop);
     jzx__lines_deinit(&loop->lines);
     jzx__urgents_deinit(&loop->urgents);
     leave_clock(&loop->sched);
@@ -537,7 +546,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx_allocator allocator = loop->sched.allocator;
     jzx__contain_close(loop);
     jzx__parts_close(loop);
-    jzx__table_deinit(&loop->table);
+    deinit_table(loop);
     jzx__lines_deinit(&loop->lines);
     jzx__urgents_deinit(&loop->urgents);
     leave_clock(&loop->sched);
