@@ -8,18 +8,21 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* count blocks of the pool, each of that size, are in use, and nobody can have one any more. */
 JZX_COLD _Noreturn void jzx__leak_found(const char *pool, uint64_t block_size, uint64_t count);
 
-static inline void jzx__leak_check(const char *pool, uint64_t block_size, uint64_t count) {
 #ifdef JZX__LEAK_CHECK
-    if (count != 0)
-        jzx__leak_found(pool, block_size, count);
+#define JZX__LEAKS_CHECKED true
 #else
-    (void)pool, (void)block_size, (void)count;
+#define JZX__LEAKS_CHECKED false
 #endif
+
+static inline void jzx__leak_check(const char *pool, uint64_t block_size, uint64_t count) {
+    if (JZX__LEAKS_CHECKED && count != 0)
+        jzx__leak_found(pool, block_size, count);
 }
 
 #endif

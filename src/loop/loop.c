@@ -11,6 +11,7 @@
 #include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
+#include "actor/owned.h"
 #include "actor/part.h"
 #include "actor/turn.h"
 #include "base/alloc.h"
@@ -171,6 +172,8 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
     jzx__table_init(&loop->table, config->max_actors, &loop->sched.allocator);
     for (uint32_t i = 0; i < config->workers; i++)
         jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, config->workers);
+    if (!jzx__owned_open(loop, config))
+        goto not_tracked;
     if (!jzx__parts_open(loop, config))
         goto no_parts;
     if (!jzx__contain_open(loop))
@@ -179,6 +182,8 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
 not_contained:
     jzx__parts_close(loop);
 no_parts:
+    jzx__owned_close(loop);
+not_tracked:
     deinit_table(loop);
     jzx__lines_deinit(&loop->lines);
     jzx__urgents_deinit(&loop->urgents);
@@ -542,6 +547,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx__parts_halt(loop, drive.me);
     end_all(loop, drive.seat);
     assert_books(loop);
+    jzx__owned_settle(loop, drive.me);
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;
     jzx__contain_close(loop);
@@ -549,6 +555,7 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     deinit_table(loop);
     jzx__lines_deinit(&loop->lines);
     jzx__urgents_deinit(&loop->urgents);
+    jzx__owned_close(loop);
     leave_clock(&loop->sched);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));
