@@ -53,7 +53,8 @@ function(jzx_add_library target)
     add_library(${target} ${ARGN})
     jzx_compile_settings(${target})
     target_compile_definitions(${target} PRIVATE
-        JZX_BUILDING $<$<STREQUAL:${JZX_SWITCH},ucontext>:JZX__SWITCH_UCONTEXT>)
+        JZX_BUILDING $<$<OR:$<CONFIG:Debug>,$<BOOL:${JZX_TESTS}>>:JZX__LEAK_CHECK>
+        $<$<STREQUAL:${JZX_SWITCH},ucontext>:JZX__SWITCH_UCONTEXT>)
     target_include_directories(${target}
         PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>

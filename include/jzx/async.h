@@ -138,7 +138,9 @@ JZX_API jzx_err jzx_async_spawn(jzx_loop *loop, const jzx_async_type *type, cons
 
 /* The same in two steps: the future is JZX_FUTURE_PENDING, and awaiting it is
  * JZX_ERR_INVALID_STATE, until it is started, which is done once (JZX_ERR_INVALID_STATE). If the
- * start fails, the future is rejected with the error. A handle that is released before frees it. */
+ * start fails, the future is rejected with the error. A handle that is released before frees it; if
+ * combinators or jzx_future_to still wait for it, they get JZX_ERR_CANCELLED, as nobody is left to
+ * start it. */
 JZX_API jzx_err jzx_async_create(jzx_loop *loop, const jzx_async_type *type, const void *state,
                                  const jzx_async_opts *opts, jzx_future **future);
 JZX_API jzx_err jzx_async_start(jzx_future *future);

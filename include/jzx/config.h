@@ -206,6 +206,10 @@ typedef struct jzx_config {
     bool stamp_messages; /* each message carries the time of its send, see jzx_msg_sent_ns. That
                           * costs a look at the clock and 64 bytes a message; without it nothing */
     jzx_io_backend io_backend; /* docs/io.md */
+    bool track_buffers; /* jzx_loop_destroy logs a warning for each buffer of jzx_msg_alloc and
+                         * jzx_msg_take that was not released by then, with the actor that took
+                         * it. That costs a look into a table, under a lock, for each buffer that
+                         * is taken; without it nothing. Debug builds of the library always do */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -111,7 +111,8 @@ JZX_API jzx_err jzx_send_wait(jzx_loop *loop, jzx_actor_id to, const void *data,
 /* A buffer of len bytes that can be sent without a copy; NULL without memory or if len is too
  * large. The caller owns it until jzx_send_msg accepts it, and else gives it to jzx_msg_free.
  * destructor (may be NULL) runs exactly once, whatever becomes of the buffer. Any thread.
- * A buffer belongs to its loop: it must be sent or freed there, before the loop is destroyed. */
+ * A buffer belongs to its loop: it must be sent or freed there, before the loop is destroyed.
+ * config.track_buffers names those that were not. */
 JZX_API JZX_MUST_USE void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor);
 
 /* Moves a buffer of jzx_msg_alloc or jzx_msg_take to an actor. On JZX_OK the runtime owns it, on

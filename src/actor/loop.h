@@ -60,10 +60,11 @@ struct jzx_loop {
     uint32_t forks; /* jzx__fork_count when it was created: in a child it is another */
     jzx_on_wait on_wait;
     jzx_on_stall on_stall;
-    bool checks;            /* its blocks are checked (message.h), */
-    bool stamps;            /* and stamped */
-    uint32_t short_class;   /* of a block for a short payload, for W6 (order.h) */
-    _Atomic uint32_t calls; /* functions that wait for worker 0. Decides */
+    bool checks;              /* its blocks are checked (message.h), */
+    bool stamps;              /* and stamped */
+    struct jzx__owned *owned; /* buffers of callers (owned.h); NULL: nobody tracks them */
+    uint32_t short_class;     /* of a block for a short payload, for W6 (order.h) */
+    _Atomic uint32_t calls;   /* functions that wait for worker 0. Decides */
 
     /* The caller's own. */
     bool started; /* the loop start event was sent */

@@ -4,6 +4,7 @@
 
 #include "actor/misuse.h"
 #include "actor/own.h"
+#include "actor/owned.h"
 #include "actor/part.h"
 #include "actor/share.h"
 #include "base/alloc.h"
@@ -129,6 +130,7 @@ static void free_block(struct jzx_loop *loop, struct jzx__worker *me,
     case JZX__MSG_EMBEDDED: loop->part_ops[JZX__PART_TIMER]->free_block(loop, me, message); break;
     case JZX__MSG_CHECKED: /* the allocator is the default one, which takes hidden bytes back */
     case JZX__MSG_LARGE:
+        jzx__owned_remove(loop, message);
         jzx__free_aligned(&loop->sched.allocator, block, jzx__message_size_bytes(message),
                           JZX_CACHE_LINE);
         break;
@@ -323,7 +325,15 @@ void *jzx_msg_alloc(jzx_loop *loop, size_t len, jzx_msg_destructor destructor) {
     if (message == NULL)
         return NULL;
     jzx__message_give(loop, message);
+    jzx__owned_add(loop, message);
     return message->payload;
+}
+
+void jzx__message_abandon(struct jzx_loop *loop, struct jzx__worker *me,
+                          struct jzx__message *message) {
+    note_freed(loop, message);
+    if (class_of(message) != JZX__MSG_CHECKED && class_of(message) != JZX__MSG_LARGE)
+        free_block(loop, me, message);
 }
 
 void jzx_msg_free(jzx_loop *loop, void *data) {

@@ -213,6 +213,11 @@ static inline void jzx__message_destroy(struct jzx_loop *loop, struct jzx__worke
         jzx__message_destroy_large(loop, me, message);
 }
 
+/* A block of a caller that the caller will never release, as the loop is destroyed: its pool has it
+ * back, if it is of one. No destructor runs. */
+void jzx__message_abandon(struct jzx_loop *loop, struct jzx__worker *me,
+                          struct jzx__message *message);
+
 /* Writes the time of the send into a stamped block; a new one has it already. */
 JZX_COLD void jzx__message_stamp_now(const struct jzx_loop *loop, struct jzx__message *message);
 

@@ -2,6 +2,7 @@
 /* What a behaviour does with itself and with the message it is handling. */
 #include "actor/mailbox.h"
 #include "actor/own.h"
+#include "actor/owned.h"
 #include "actor/share.h"
 
 /* The turn, if msg is the message that it handles and still its own; else NULL. */
@@ -56,6 +57,7 @@ void *jzx_msg_take(jzx_context *ctx, const jzx_message *msg) {
     } else {
         jzx__message_give(ctx->loop, message);
     }
+    jzx__owned_add(ctx->loop, message);
     return message->payload;
 }
 

@@ -41,6 +41,7 @@ void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator
     for (uint32_t i = 0; i < JZX__TABLE_KEEPER_COUNT; i++)
         jzx__lock_init(&table->keepers[i]);
     table->free = NULL;
+    table->free_count = 0;
     table->max = max;
     table->retired = 0;
     table->allocator = allocator;
@@ -61,6 +62,16 @@ void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table
     uint32_t share = table->max / CACHE_SHARE / cache_count;
     cache->count = 0;
     cache->limit = share < JZX__SLOT_CACHE_MAX ? share : JZX__SLOT_CACHE_MAX;
+}
+
+void jzx__slot_cache_deinit(const struct jzx__slot_cache *cache, struct jzx__table *table) {
+    table->free_count += cache->count;
+}
+
+uint32_t jzx__table_in_use(const struct jzx__table *table) {
+    /* relaxed: nobody else is left */
+    uint32_t minted = jzx__atomic_load_relaxed(&table->minted);
+    return minted - table->free_count - table->retired;
 }
 
 /* The directory of a new chunk: that of the one before, and its own slots. */
@@ -121,14 +132,17 @@ static struct jzx__actor *mint(struct jzx__table *table, jzx_err *err) {
 
 static struct jzx__actor *take_free(struct jzx__table *table) {
     struct jzx__actor *slot = table->free;
-    if (slot != NULL)
+    if (slot != NULL) {
         table->free = (void *)slot->task.run.next;
+        table->free_count--;
+    }
     return slot;
 }
 
 static void put_free(struct jzx__table *table, struct jzx__actor *slot) {
     slot->task.run.next = (void *)table->free;
     table->free = slot;
+    table->free_count++;
 }
 
 /* Half fills an empty cache with slots that were used before, or with a few new ones, so that they

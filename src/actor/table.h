@@ -36,6 +36,7 @@ struct jzx__table {
     /* Guarded by lock. */
     struct jzx__lock lock;
     struct jzx__actor *free;              /* linked by task.run.next */
+    uint32_t free_count;                  /* of these, and of the caches that have gone */
     char *chunks[JZX__TABLE_CHUNK_COUNT]; /* NULL: none */
     uint32_t max;
     uint32_t retired;
@@ -55,6 +56,10 @@ void jzx__table_init(struct jzx__table *table, uint32_t max, const jzx_allocator
 void jzx__table_deinit(struct jzx__table *table);
 void jzx__slot_cache_init(struct jzx__slot_cache *cache, const struct jzx__table *table,
                           uint32_t cache_count);
+void jzx__slot_cache_deinit(const struct jzx__slot_cache *cache, struct jzx__table *table);
+
+/* Slots of actors that are alive, or end: all caches have gone. */
+uint32_t jzx__table_in_use(const struct jzx__table *table);
 
 /* The slot of an index below minted. */
 static inline struct jzx__actor *jzx__table_slot(const struct jzx__table *table, uint32_t index) {

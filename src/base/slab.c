@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/leak.h"
 
 #define CHUNK_SIZE_BYTES ((size_t)64 * 1024)
 
@@ -16,17 +17,31 @@ struct jzx__slab_chunk {
 };
 
 void jzx__depot_init_records(struct jzx__depot *depot, const jzx_allocator *allocator,
-                             uint32_t record_size) {
+                             const char *name, uint32_t record_size) {
     jzx__lock_init(&depot->lock);
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
         depot->classes[i] = (struct jzx__depot_class){.full_batches = NULL};
     depot->chunks = NULL;
     depot->allocator = allocator;
+    depot->name = name;
     depot->record_size = record_size;
 }
 
-void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator) {
-    jzx__depot_init_records(depot, allocator, JZX__RECORD_SIZE);
+void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator, const char *name) {
+    jzx__depot_init_records(depot, allocator, name, JZX__RECORD_SIZE);
+}
+
+static size_t block_size(const struct jzx__depot *depot, uint32_t class_index) {
+    return class_index == JZX__SLAB_RECORD ? depot->record_size : jzx__slab_class_size(class_index);
+}
+
+uint64_t jzx__depot_in_use(const struct jzx__depot *depot, uint32_t class_index) {
+    return depot->classes[class_index].out;
+}
+
+void jzx__depot_check_leaks(const struct jzx__depot *depot) {
+    for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
+        jzx__leak_check(depot->name, block_size(depot, i), jzx__depot_in_use(depot, i));
 }
 
 void jzx__depot_deinit(struct jzx__depot *depot) {
@@ -43,6 +58,17 @@ void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot) {
     for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++)
         slab->magazines[i] = (struct jzx__magazine){.first = NULL};
     slab->depot = depot;
+}
+
+void jzx__slab_deinit(struct jzx__slab *slab) {
+    struct jzx__depot *depot = slab->depot;
+    jzx__lock_acquire(&depot->lock);
+    for (uint32_t i = 0; i <= JZX__SLAB_RECORD; i++) {
+        const struct jzx__magazine *magazine = &slab->magazines[i];
+        uint32_t reserved = magazine->reserve != NULL ? jzx__slab_batch_count(i) : 0;
+        depot->classes[i].out -= magazine->count + reserved;
+    }
+    jzx__lock_release(&depot->lock);
 }
 
 static bool add_chunk(struct jzx__depot *depot, struct jzx__depot_class *class) {
@@ -65,8 +91,7 @@ struct batch {
 /* A batch of new blocks, in ascending order of addresses; empty without memory. */
 static struct batch carve(struct jzx__depot *depot, uint32_t class_index) {
     struct jzx__depot_class *class = &depot->classes[class_index];
-    size_t size =
-        class_index == JZX__SLAB_RECORD ? depot->record_size : jzx__slab_class_size(class_index);
+    size_t size = block_size(depot, class_index);
     struct batch batch = {NULL, 0};
     if ((size_t)(class->carve_end - class->carve_next) < size && !add_chunk(depot, class))
         return batch;
@@ -96,6 +121,7 @@ static struct batch take_batch(struct jzx__slab *slab, uint32_t class_index) {
     } else {
         batch = carve(depot, class_index);
     }
+    class->out += batch.count;
     jzx__lock_release(&depot->lock);
     return batch;
 }
@@ -133,6 +159,7 @@ static void give_batch(struct jzx__slab *slab, uint32_t class_index, struct jzx_
     batch->next_batch = class->full_batches;
     class->full_batches = batch;
     class->giver = slab;
+    class->out -= jzx__slab_batch_count(class_index);
     magazine->hints = class->crossings != 0;
     class->crossings -= magazine->hints;
     jzx__lock_release(&depot->lock);

@@ -10,7 +10,8 @@
  *
  * S1  a block is in exactly one place: in use, in a magazine, in a batch of the depot, or
  *     uncarved.
- * S2  chunks are freed at deinit only; every block is then back, or dead with its loop.
+ * S2  chunks are freed at deinit only; every block is back by then. To see that, the depot counts
+ *     the blocks that it has given to slabs, and a slab that goes counts those that it has.
  * S3  without memory an allocation returns NULL and nothing has changed; a free never fails. */
 #ifndef JZX_BASE_SLAB_H
 #define JZX_BASE_SLAB_H
@@ -57,6 +58,7 @@ struct jzx__slab_chunk;
 
 struct jzx__depot_class {
     struct jzx__block *full_batches;
+    uint64_t out; /* blocks that it has given away: they are in use, or in a slab */
     char *carve_next;
     char *carve_end;
     const struct jzx__slab *giver; /* of the newest batch */
@@ -68,6 +70,7 @@ struct jzx__depot {
     struct jzx__depot_class classes[JZX__SLAB_CLASS_COUNT + 1];
     struct jzx__slab_chunk *chunks;
     const jzx_allocator *allocator;
+    const char *name;     /* for what is told of leaks */
     uint32_t record_size; /* of the blocks of JZX__SLAB_RECORD */
 };
 
@@ -77,13 +80,22 @@ struct jzx__slab {
     struct jzx__depot *depot;
 };
 
-void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator);
+/* The name is a static string. */
+void jzx__depot_init(struct jzx__depot *depot, const jzx_allocator *allocator, const char *name);
 
 /* The same with records of another size: at least sizeof(struct jzx__block), a multiple of 16. */
 void jzx__depot_init_records(struct jzx__depot *depot, const jzx_allocator *allocator,
-                             uint32_t record_size);
+                             const char *name, uint32_t record_size);
+
 void jzx__depot_deinit(struct jzx__depot *depot);
 void jzx__slab_init(struct jzx__slab *slab, struct jzx__depot *depot);
+void jzx__slab_deinit(struct jzx__slab *slab);
+
+/* Blocks of the class that are in use: all slabs of the depot have gone. */
+uint64_t jzx__depot_in_use(const struct jzx__depot *depot, uint32_t class_index);
+
+/* The same for all classes: none is in use (leak.h). */
+void jzx__depot_check_leaks(const struct jzx__depot *depot);
 
 /* The class of the smallest block that holds size bytes; JZX__SLAB_CLASS_COUNT if none does. */
 static inline uint32_t jzx__slab_class(size_t size) {

@@ -289,6 +289,24 @@ static void cancel_work(struct jzx_future *future, struct jzx__worker *me) {
         future->ops->cancel(future, me);
 }
 
+static uint32_t count_thens(struct jzx_future *future) {
+    uint32_t count = 0;
+    jzx__lock_acquire(future->source.lock);
+    for (const struct jzx__then *then = future->thens; then != NULL; then = then->next)
+        count++;
+    jzx__lock_release(future->source.lock);
+    return count;
+}
+
+/* True if what works on it is to be cancelled, as that many handles will be left to it, besides the
+ * promise. One that was not started has nobody else who gives the promise up: nor can those start
+ * it that wait for it (F5). */
+static bool is_unwanted(struct jzx_future *future, uint32_t left, bool cancels) {
+    if (left == 0 && cancels)
+        return true;
+    return jzx__future_state(future) == JZX_FUTURE_PENDING && count_thens(future) == left;
+}
+
 /* Gives up holders; true if nobody has it any more. If the last handle goes while the promise is
  * there, what works on it is cancelled before: nobody makes another handle meanwhile. */
 static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t holders,
@@ -299,9 +317,8 @@ static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t ho
         return true; /* F2: nobody else has it, or can get it */
     do {
         JZX_ASSERT((before & holders) == holders || holders < before); /* F2 */
-        /* What was not started has nobody else who gives the promise up. */
-        if ((cancels || jzx__future_state(future) == JZX_FUTURE_PENDING) && holders == 1 &&
-            before == (JZX__HOLDER_PROMISE | 1u))
+        if (holders == 1 && (before & JZX__HOLDER_PROMISE) != 0 &&
+            is_unwanted(future, before - (JZX__HOLDER_PROMISE | 1u), cancels))
             cancel_work(future, me);
         /* acq_rel: pairs with itself: what each holder did is over for who frees it */
     } while (!jzx__atomic_cas_acq_rel(&future->holders, &before, before - holders));

@@ -10,7 +10,10 @@
  *       `thens`. Settling takes both out and wakes them, after the lock is released. No code of the
  *       user runs inside.
  *   F4  thens are run one after another by the outermost settling of a thread: what one settles is
- *       added to the end of that row, so that a chain of any length needs no stack. */
+ *       added to the end of that row, so that a chain of any length needs no stack.
+ *   F5  a then has a handle, and starts nothing. So an async function that was not started is
+ *       cancelled when all handles that are left to it are those of its thens: else they would wait
+ *       for ever, and keep each other's blocks and the home. */
 #ifndef JZX_FUTURE_FUTURE_H
 #define JZX_FUTURE_FUTURE_H
 

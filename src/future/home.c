@@ -97,6 +97,8 @@ void *jzx__future_alloc(struct jzx__future_home *home, struct jzx__worker *me, s
 
 static void destroy(struct jzx__future_home *home) {
     jzx_allocator allocator = home->allocator;
+    jzx__slab_deinit(&home->slab);
+    jzx__depot_check_leaks(&home->depot);
     jzx__depot_deinit(&home->depot);
     for (uint32_t i = 0; i < JZX__FUTURE_LOCKS; i++)
         jzx__lock_deinit(&home->locks[i]);
@@ -162,8 +164,9 @@ uint32_t jzx__future_block(struct jzx__future_home *home, struct jzx__wait_link 
 
 static void close_worker(struct jzx_loop *loop, uint32_t index) {
     struct jzx__actor_worker *worker = jzx__actor_worker_of(loop->sched.workers[index]);
-    jzx__free(&loop->sched.allocator, worker->parts[JZX__PART_FUTURE],
-              sizeof(struct jzx__future_worker));
+    struct jzx__future_worker *own = worker->parts[JZX__PART_FUTURE];
+    jzx__slab_deinit(&own->slab);
+    jzx__free(&loop->sched.allocator, own, sizeof *own);
     worker->parts[JZX__PART_FUTURE] = NULL;
 }
 
@@ -196,7 +199,8 @@ static bool open_home(struct jzx_loop *loop, const jzx_config *config) {
     jzx__lock_init(&home->lock);
     for (uint32_t i = 0; i < JZX__FUTURE_LOCKS; i++)
         jzx__lock_init(&home->locks[i]);
-    jzx__depot_init_records(&home->depot, &home->allocator, JZX__FUTURE_SMALL);
+    jzx__depot_init_records(&home->depot, &home->allocator, "the slabs of futures",
+                            JZX__FUTURE_SMALL);
     jzx__slab_init(&home->slab, &home->depot);
     jzx__list_init(&home->threads);
     if (!open_workers(loop, home)) {

@@ -11,9 +11,11 @@
 #include "actor/exit.h"
 #include "actor/kind.h"
 #include "actor/mailbox.h"
+#include "actor/owned.h"
 #include "actor/part.h"
 #include "actor/turn.h"
 #include "base/alloc.h"
+#include "base/leak.h"
 #include "base/sized.h"
 #include "fiber/deadlock.h"
 #include "io/io.h"
@@ -143,6 +145,14 @@ static void leave_clock(struct jzx__sched *sched) {
         jzx__clock_leave(sched->shared_clock, &sched->clock_user);
 }
 
+static void deinit_table(struct jzx_loop *loop) {
+    for (uint32_t i = 0; i < loop->sched.worker_count; i++)
+        jzx__slot_cache_deinit(jzx__slots_of(loop->sched.workers[i]), &loop->table);
+    jzx__leak_check("the table of actors", sizeof(struct jzx__actor),
+                    jzx__table_in_use(&loop->table));
+    jzx__table_deinit(&loop->table);
+}
+
 /* All but the memory of the loop itself. False without memory, or if faults cannot be contained:
  * then nothing is left behind. */
 static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
@@ -162,6 +172,8 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
     jzx__table_init(&loop->table, config->max_actors, &loop->sched.allocator);
     for (uint32_t i = 0; i < config->workers; i++)
         jzx__slot_cache_init(jzx__slots_of(loop->sched.workers[i]), &loop->table, config->workers);
+    if (!jzx__owned_open(loop, config))
+        goto not_tracked;
     if (!jzx__parts_open(loop, config))
         goto no_parts;
     if (!jzx__contain_open(loop))
@@ -170,7 +182,9 @@ static bool open_loop(struct jzx_loop *loop, const jzx_config *config) {
 not_contained:
     jzx__parts_close(loop);
 no_parts:
-    jzx__table_deinit(&loop->table);
+    jzx__owned_close(loop);
+not_tracked:
+    deinit_table(loop);
     jzx__lines_deinit(&loop->lines);
     jzx__urgents_deinit(&loop->urgents);
     leave_clock(&loop->sched);
@@ -533,13 +547,15 @@ jzx_err jzx_loop_destroy(jzx_loop *loop) {
     jzx__parts_halt(loop, drive.me);
     end_all(loop, drive.seat);
     assert_books(loop);
+    jzx__owned_settle(loop, drive.me);
     jzx__loop_leave(loop, &drive);
     jzx_allocator allocator = loop->sched.allocator;
     jzx__contain_close(loop);
     jzx__parts_close(loop);
-    jzx__table_deinit(&loop->table);
+    deinit_table(loop);
     jzx__lines_deinit(&loop->lines);
     jzx__urgents_deinit(&loop->urgents);
+    jzx__owned_close(loop);
     leave_clock(&loop->sched);
     jzx__sched_deinit(&loop->sched);
     jzx__free_aligned(&allocator, loop, sizeof *loop, _Alignof(struct jzx_loop));

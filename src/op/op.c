@@ -555,9 +555,11 @@ static void close_ops(struct jzx_loop *loop) {
     struct jzx__op_slots *slots = jzx__op_slots_of(loop);
     for (uint32_t i = 0; i < loop->sched.worker_count; i++) {
         struct jzx__actor_worker *worker = jzx__actor_worker_of(loop->sched.workers[i]);
-        if (worker->parts[JZX__PART_OP] != NULL)
-            jzx__free(&loop->sched.allocator, worker->parts[JZX__PART_OP],
-                      sizeof(struct jzx__op_cache));
+        struct jzx__op_cache *cache = worker->parts[JZX__PART_OP];
+        if (cache != NULL) {
+            jzx__op_cache_deinit(slots, cache);
+            jzx__free(&loop->sched.allocator, cache, sizeof *cache);
+        }
         worker->parts[JZX__PART_OP] = NULL;
     }
     jzx__op_slots_deinit(slots);

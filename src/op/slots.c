@@ -2,6 +2,7 @@
 #include "op/slots.h"
 
 #include "base/alloc.h"
+#include "base/leak.h"
 #include "op/op.h"
 
 static uint32_t chunk_of(uint32_t index) {
@@ -16,6 +17,14 @@ static size_t chunk_size_bytes(uint32_t chunk) {
     return chunk_count(chunk) * sizeof(struct jzx__op);
 }
 
+/* The slot of an index whose chunk is there. */
+static struct jzx__op *slot_at(const struct jzx__op_slots *slots, uint32_t index) {
+    uint32_t chunk = chunk_of(index);
+    /* relaxed: written before minted was raised past this index (S1) */
+    struct jzx__op *first = jzx__atomic_load_relaxed(&slots->chunks[chunk]);
+    return &first[(size_t)index + JZX__OP_FIRST - chunk_count(chunk)];
+}
+
 void jzx__op_slots_init(struct jzx__op_slots *slots, const jzx_allocator *allocator) {
     memset(slots, 0, sizeof *slots);
     jzx__lock_init(&slots->lock);
@@ -24,7 +33,30 @@ void jzx__op_slots_init(struct jzx__op_slots *slots, const jzx_allocator *alloca
     slots->allocator = allocator;
 }
 
+void jzx__op_cache_deinit(struct jzx__op_slots *slots, const struct jzx__op_cache *cache) {
+    slots->free_count += cache->count;
+}
+
+/* Slots that have used their last generation. */
+static uint32_t count_retired(const struct jzx__op_slots *slots) {
+    /* relaxed: nobody else is left */
+    uint32_t minted = jzx__atomic_load_relaxed(&slots->minted);
+    uint32_t retired = 0;
+    for (uint32_t i = 0; i < minted; i++) /* relaxed: as above */
+        retired += jzx__atomic_load_relaxed(&slot_at(slots, i)->state) == 0;
+    return retired;
+}
+
+static void check_leaks(const struct jzx__op_slots *slots) {
+    /* relaxed: as above */
+    uint32_t in_use = jzx__atomic_load_relaxed(&slots->minted) - slots->free_count;
+    if (in_use != 0)
+        in_use -= count_retired(slots);
+    jzx__leak_check("the slots of operations", sizeof(struct jzx__op), in_use);
+}
+
 void jzx__op_slots_deinit(struct jzx__op_slots *slots) {
+    check_leaks(slots);
     for (uint32_t i = 0; i < JZX__OP_CHUNK_COUNT; i++) {
         /* relaxed: nobody else is left */
         struct jzx__op *chunk = jzx__atomic_load_relaxed(&slots->chunks[i]);
@@ -34,14 +66,6 @@ void jzx__op_slots_deinit(struct jzx__op_slots *slots) {
     for (uint32_t i = 0; i < JZX__OP_LOCKS; i++)
         jzx__lock_deinit(&slots->locks[i]);
     jzx__lock_deinit(&slots->lock);
-}
-
-/* The slot of an index whose chunk is there. */
-static struct jzx__op *slot_at(const struct jzx__op_slots *slots, uint32_t index) {
-    uint32_t chunk = chunk_of(index);
-    /* relaxed: written before minted was raised past this index (S1) */
-    struct jzx__op *first = jzx__atomic_load_relaxed(&slots->chunks[chunk]);
-    return &first[(size_t)index + JZX__OP_FIRST - chunk_count(chunk)];
 }
 
 struct jzx__op *jzx__op_slot_at(const struct jzx__op_slots *slots, uint32_t index) {
@@ -84,6 +108,7 @@ static struct jzx__op *take_shared(struct jzx__op_slots *slots) {
     if (op == NULL)
         return mint(slots);
     slots->free = op->next_free;
+    slots->free_count--;
     return op;
 }
 
@@ -124,6 +149,7 @@ static JZX_COLD void spill(struct jzx__op_slots *slots, struct jzx__op_cache *ca
         cache->count--;
         op->next_free = slots->free;
         slots->free = op;
+        slots->free_count++;
     }
     jzx__lock_release(&slots->lock);
 }
@@ -134,6 +160,7 @@ void jzx__op_slot_free(struct jzx__op_slots *slots, struct jzx__op_cache *cache,
         jzx__lock_acquire(&slots->lock);
         op->next_free = slots->free;
         slots->free = op;
+        slots->free_count++;
         jzx__lock_release(&slots->lock);
         return;
     }

@@ -36,6 +36,7 @@ struct jzx__op_slots {
     /* Guarded by lock. */
     struct jzx__lock lock;
     struct jzx__op *free;
+    uint32_t free_count; /* of these, and of the caches that have gone */
     const jzx_allocator *allocator;
 
     _Alignas(JZX_CACHE_LINE) struct jzx__lock locks[JZX__OP_LOCKS];
@@ -53,8 +54,9 @@ struct jzx__op_cache {
 
 void jzx__op_slots_init(struct jzx__op_slots *slots, const jzx_allocator *allocator);
 
-/* All slots are forgotten. */
+/* All slots are forgotten; after all caches. */
 void jzx__op_slots_deinit(struct jzx__op_slots *slots);
+void jzx__op_cache_deinit(struct jzx__op_slots *slots, const struct jzx__op_cache *cache);
 
 /* A slot of which generation and index are set. NULL without memory. cache is the calling worker's,
  * or NULL. */

@@ -57,6 +57,13 @@ static void note_feeds(struct jzx__sched *sched, const struct jzx__task_ops *ops
     sched->feed_count = i;
 }
 
+static void deinit_memory(struct jzx__sched *sched) {
+    for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
+        jzx__slab_deinit(&sched->foreign[i].slab);
+    jzx__depot_check_leaks(&sched->depot);
+    jzx__depot_deinit(&sched->depot);
+}
+
 bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
                      const struct jzx__task_ops *ops) {
     memset(sched, 0, sizeof *sched);
@@ -80,7 +87,7 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
     jzx__atomic_store_relaxed(&sched->stop_deadline_ns, JZX_NEVER);
     jzx__clock_init_monotonic(&sched->clock);
     sched->shared_clock = config->clock;
-    jzx__depot_init(&sched->depot, &sched->allocator);
+    jzx__depot_init(&sched->depot, &sched->allocator, "the slabs of a loop");
     jzx__global_init(&sched->global);
     for (uint32_t i = 0; i < JZX__FOREIGN_COUNT; i++)
         jzx__slab_init(&sched->foreign[i].slab, &sched->depot);
@@ -89,7 +96,7 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
         return true;
     jzx__crew_deinit(&sched->crew, &sched->allocator);
     jzx__global_deinit(&sched->global);
-    jzx__depot_deinit(&sched->depot);
+    deinit_memory(sched);
     return false;
 }
 
@@ -97,7 +104,7 @@ void jzx__sched_deinit(struct jzx__sched *sched) {
     deinit_workers(sched, sched->worker_count);
     jzx__crew_deinit(&sched->crew, &sched->allocator);
     jzx__global_deinit(&sched->global);
-    jzx__depot_deinit(&sched->depot);
+    deinit_memory(sched);
 }
 
 /* ---- ending ---- */

@@ -49,6 +49,7 @@ void jzx__worker_deinit(struct jzx__worker *worker) {
     jzx__parker_deinit(&worker->parker);
     jzx__balance_deinit(&worker->balance, worker->sched);
     jzx__deque_deinit(&worker->deque);
+    jzx__slab_deinit(&worker->slab);
 }
 
 /* ---- making tasks ready ---- */

@@ -2,6 +2,7 @@
 #include "timer/pool.h"
 
 #include "base/alloc.h"
+#include "base/leak.h"
 #include "timer/timer.h"
 
 static size_t chunk_size_bytes(unsigned chunk) {
@@ -13,7 +14,30 @@ void jzx__timer_pool_init(struct jzx__timer_pool *pool, const jzx_allocator *all
     pool->allocator = allocator;
 }
 
+/* Records that have used their last generation. */
+static uint32_t count_retired(const struct jzx__timer_pool *pool) {
+    /* relaxed: nobody else is left */
+    uint32_t minted = jzx__atomic_load_relaxed(&pool->minted);
+    uint32_t retired = 0;
+    for (uint32_t i = 0; i < minted; i++) /* relaxed: as above */
+        retired += jzx__atomic_load_relaxed(&jzx__timer_record(pool, i)->state) == 0;
+    return retired;
+}
+
+static void check_leaks(const struct jzx__timer_pool *pool) {
+    /* relaxed: as above */
+    uint32_t in_use = jzx__atomic_load_relaxed(&pool->minted) - pool->free_count;
+    if (in_use != 0)
+        in_use -= count_retired(pool);
+    jzx__leak_check("the records of timers", sizeof(struct jzx__timer), in_use);
+}
+
+void jzx__timer_cache_deinit(struct jzx__timer_pool *pool, const struct jzx__timer_cache *cache) {
+    pool->free_count += cache->count + (cache->reserve != NULL ? JZX__TIMER_BATCH : 0);
+}
+
 void jzx__timer_pool_deinit(struct jzx__timer_pool *pool) {
+    check_leaks(pool);
     for (unsigned i = 0; i < JZX__TIMER_CHUNK_COUNT; i++) {
         /* relaxed: nobody else is left */
         uintptr_t origin = jzx__atomic_load_relaxed(&pool->origins[i]);
@@ -72,9 +96,11 @@ static struct jzx__timer_free *take_loose(struct jzx__timer_pool *pool) {
         pool->loose = pool->batches;
         pool->batches = pool->loose->next_batch;
     }
-    struct jzx__timer_free *record = pool->loose != NULL ? pool->loose : mint(pool);
-    if (record != NULL && record == pool->loose)
-        pool->loose = record->next;
+    if (pool->loose == NULL)
+        return mint(pool);
+    struct jzx__timer_free *record = pool->loose;
+    pool->loose = record->next;
+    pool->free_count--;
     return record;
 }
 
@@ -88,6 +114,7 @@ static JZX_COLD void refill(struct jzx__timer_pool *pool, struct jzx__timer_cach
     if (pool->batches != NULL) {
         cache->first = pool->batches;
         pool->batches = cache->first->next_batch;
+        pool->free_count -= JZX__TIMER_BATCH;
     } else if (pool->loose != NULL) {
         cache->first = take_loose(pool);
         cache->first->next = NULL;
@@ -121,6 +148,7 @@ static JZX_COLD void spill(struct jzx__timer_pool *pool, struct jzx__timer_cache
         jzx__lock_acquire(&pool->lock);
         cache->reserve->next_batch = pool->batches;
         pool->batches = cache->reserve;
+        pool->free_count += JZX__TIMER_BATCH;
         jzx__lock_release(&pool->lock);
     }
     cache->reserve = cache->first;
@@ -135,6 +163,7 @@ void jzx__timer_free(struct jzx__timer_pool *pool, struct jzx__timer_cache *cach
         jzx__lock_acquire(&pool->lock);
         record->next = pool->loose;
         pool->loose = record;
+        pool->free_count++;
         jzx__lock_release(&pool->lock);
         return;
     }

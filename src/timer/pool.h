@@ -38,6 +38,7 @@ struct jzx__timer_pool {
     struct jzx__lock lock;
     struct jzx__timer_free *batches; /* full ones */
     struct jzx__timer_free *loose;   /* single records, of threads that are no workers */
+    uint32_t free_count;             /* of both, and of the caches that have gone */
     const jzx_allocator *allocator;
 };
 
@@ -50,8 +51,9 @@ struct jzx__timer_cache {
 
 void jzx__timer_pool_init(struct jzx__timer_pool *pool, const jzx_allocator *allocator);
 
-/* All records are forgotten. */
+/* All records are forgotten; after all its caches. */
 void jzx__timer_pool_deinit(struct jzx__timer_pool *pool);
+void jzx__timer_cache_deinit(struct jzx__timer_pool *pool, const struct jzx__timer_cache *cache);
 
 /* A record whose state and number, which is its index, are set; the rest is not cleared. NULL
  * without memory. cache is the calling worker's, or NULL. */

@@ -23,6 +23,7 @@ void jzx__timers_deinit(struct jzx__worker *worker) {
 
 static void free_worker(struct jzx_loop *loop, struct jzx__worker *worker) {
     struct jzx__timers *timers = jzx__timers_of(worker);
+    jzx__timer_cache_deinit(jzx__timer_pool_of(loop), &timers->cache);
     jzx__free_aligned(&loop->sched.allocator, timers, sizeof *timers, _Alignof(struct jzx__timers));
     jzx__actor_worker_of(worker)->parts[JZX__PART_TIMER] = NULL;
 }

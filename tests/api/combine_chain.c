@@ -507,6 +507,97 @@ JZX_TEST(an_actor_that_ends_lets_go_of_what_it_waited_for) {
     timing_close(&timing);
 }
 
+/* ---- functions that were not started ---- */
+
+static jzx_future *make_unstarted(jzx_loop *loop) {
+    jzx_future *future = NULL;
+    assert_int_equal(jzx_async_create(loop, &task_type, &(struct task){.number = 3}, NULL, &future),
+                     JZX_OK);
+    return future;
+}
+
+/* Each kind, kept and detached, with a then behind it: that would wait for ever. */
+JZX_TEST(a_function_that_nobody_can_start_any_more_is_cancelled) {
+    jzx_err (*const kinds[])(jzx_loop *, jzx_future *const *, size_t, uint32_t, jzx_future **) = {
+        jzx_future_all, jzx_future_race, jzx_future_any, jzx_future_all_settled};
+    for (uint32_t i = 0; i < 8; i++) {
+        struct timing timing = timing_open();
+        struct calls calls = {0};
+        jzx_future *function = make_unstarted(timing.loop);
+        jzx_future *twice[2] = {function, function};
+        jzx_future *made;
+        jzx_future *behind;
+        assert_int_equal(kinds[i / 2](timing.loop, twice, 2, 0, &made), JZX_OK);
+        assert_int_equal(jzx_future_finally(made, note, &calls, &behind), JZX_OK);
+        jzx_future_detach(behind);
+        if (i % 2 == 0)
+            jzx_future_detach(made);
+        timing_step(&timing);
+        assert_int_equal(calls.count, 0);
+        jzx_future_release(function);
+        if (i % 2 == 1) {
+            assert_true(jzx_future_is_ready(made));
+            (void)err_of(made);
+            jzx_future_release(made);
+        }
+        timing_step(&timing);
+        assert_int_equal(calls.count, 1);
+        assert_int_equal(alive(timing.loop), 0);
+        timing_close(&timing);
+    }
+}
+
+JZX_TEST(a_function_that_is_not_started_leaves_no_block_after_the_loop) {
+    uint64_t bytes = fixture_bytes();
+    for (uint32_t i = 0; i < 3; i++) {
+        jzx_loop *loop = fixture_loop();
+        jzx_future *function = make_unstarted(loop);
+        jzx_future *made;
+        assert_int_equal(jzx_future_race(loop, &function, 1, 0, &made), JZX_OK);
+        if (i == 0)
+            jzx_future_release(function);
+        jzx_future_detach(made);
+        if (i == 1)
+            jzx_future_detach(function);
+        assert_int_equal(jzx_loop_destroy(loop), JZX_OK);
+        if (i == 2)
+            jzx_future_release(function);
+        assert_int_equal(fixture_bytes(), bytes);
+    }
+}
+
+JZX_TEST(a_function_in_a_race_can_be_started_by_each_handle_that_is_left) {
+    struct timing timing = timing_open();
+    jzx_future *function = make_unstarted(timing.loop);
+    jzx_future *other = jzx_future_ref(function);
+    jzx_future *race;
+    assert_int_equal(jzx_future_race(timing.loop, &function, 1, 0, &race), JZX_OK);
+    jzx_future_release(function);
+    assert_int_equal(jzx_future_state(other), JZX_FUTURE_PENDING);
+    assert_int_equal(jzx_async_start(other), JZX_OK);
+    jzx_future_release(other);
+    timing_step(&timing);
+    assert_int_equal(value_of(race), 9);
+    jzx_future_release(race);
+    timing_close(&timing);
+}
+
+JZX_TEST(a_message_says_that_a_function_will_never_be_started) {
+    struct timing timing = timing_open();
+    struct listener self = {.future = make_unstarted(timing.loop)};
+    jzx_actor_id id =
+        fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = listen, .state = &self));
+    fixture_send(timing.loop, id, 1);
+    timing_step(&timing);
+    assert_int_equal(self.err, JZX_OK);
+    assert_int_equal(self.results, 0);
+    jzx_future_release(self.future);
+    timing_step(&timing);
+    assert_int_equal(self.results, 1);
+    assert_int_equal(self.last.err, JZX_ERR_CANCELLED);
+    timing_close(&timing);
+}
+
 /* ---- memory ---- */
 
 struct attempt {

@@ -195,6 +195,7 @@ static void spawn_victim(jzx_context *ctx, bool ends_at_once) {
 }
 
 static jzx_behavior_result kill_victims(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     uint64_t *left = ctx->state;
     if (msg->tag == DONE) {
         jzx_err err = jzx_actor_stop(ctx->loop, msg->sender, JZX_STOP_KILL);
@@ -226,6 +227,7 @@ JZX_TEST(actors_may_be_killed_in_every_state_of_their_jobs) {
     JZX_EXPECT_EQ(jzx_blocking_pool_stats(pool, &stats), JZX_OK);
     JZX_EXPECT_EQ(stats.queued, 0); /* those that waited went with their actors */
     fixture_destroy(loop);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }
 
 /* ---- fibers ---- */

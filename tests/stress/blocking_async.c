@@ -96,6 +96,7 @@ static void play(struct party *self, jzx_context *ctx) {
 }
 
 static void in_fiber(jzx_context *ctx) {
+    jzx_test_ran();
     play(ctx->state, ctx);
 }
 
@@ -133,4 +134,5 @@ JZX_TEST(every_future_of_a_job_is_settled_once, "E43") {
         jzx_future_release(atomic_exchange(&board[i], NULL));
     fixture_destroy(loop);
     JZX_EXPECT_EQ(fixture_bytes(), 0);
+    JZX_EXPECT_EQ(jzx_test_runs(), FIBERS);
 }

@@ -119,6 +119,7 @@ static void *flood(void *arg) {
 }
 
 static jzx_behavior_result check_depth(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_actor_info info = {.size = sizeof info};
     (void)msg;
     JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, ctx->self, &info), JZX_OK);
@@ -148,6 +149,7 @@ JZX_TEST(a_flood_is_bounded_and_every_refusal_is_counted_and_seen, "C11", "X14",
     assert_int_equal(stats.refused_full, bound.full);
     assert_int_equal(bound.fulls_seen, bound.full);
     assert_int_equal(stats.handled, bound.accepted);
+    assert_int_equal(jzx_test_runs(), bound.accepted);
     fixture_destroy(bound.loop);
 }
 
@@ -168,6 +170,7 @@ static struct churn churn = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Each message carries the id it was sent to: none may reach another actor. */
 static jzx_behavior_result check_id(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_actor_id meant;
     if (JZX_EXPECT_EQ(msg->len, sizeof meant)) {
         meant = *(const jzx_actor_id *)msg->data;
@@ -177,6 +180,7 @@ static jzx_behavior_result check_id(jzx_context *ctx, const jzx_message *msg) {
 }
 
 static jzx_behavior_result ignore_room(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     return msg->tag == JZX_TAG_ROOM ? JZX_BEHAVIOR_OK : check_id(ctx, msg);
 }
 
@@ -246,7 +250,8 @@ JZX_TEST(a_late_sender_never_reaches_the_next_actor_of_a_slot, "C6", "X16", "X14
         assert_int_equal(pthread_join(senders[i], NULL), 0);
     assert_int_equal(pthread_join(spawner, NULL), 0);
     jzx_stats stats = fixture_stats(churn.loop);
-    assert_true(stats.accepted >= churn.accepted);          /* and the answers of when_room */
+    assert_true(stats.accepted >= churn.accepted); /* and the answers of when_room */
+    assert_int_equal(jzx_test_runs() == 0, stats.handled == 0);
     assert_int_equal(jzx_loop_destroy(churn.loop), JZX_OK); /* asserts that the books balance */
 }
 
@@ -258,6 +263,7 @@ struct victims {
 };
 
 static jzx_behavior_result ignore(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     (void)msg;
     return JZX_BEHAVIOR_OK;
@@ -291,6 +297,7 @@ JZX_TEST(a_request_to_end_is_never_lost, "X16", "C27") {
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(fixture_stats(victims.loop).exited, 2 * victims.count);
+    assert_int_equal(jzx_test_runs(), fixture_stats(victims.loop).handled);
     fixture_destroy(victims.loop);
 }
 
@@ -307,6 +314,7 @@ static void *stop_soon(void *arg) {
 }
 
 JZX_TEST(a_stop_may_come_at_any_moment, "X16", "C+loop", "X14") {
+    uint64_t handled = 0;
     uint64_t rounds = jzx_test_rounds(300, 10000);
     for (uint64_t i = 0; i < rounds; i++) {
         jzx_loop *loop = fixture_loop();
@@ -317,8 +325,10 @@ JZX_TEST(a_stop_may_come_at_any_moment, "X16", "C+loop", "X14") {
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
         for (int t = 0; t < 2; t++)
             assert_int_equal(pthread_join(threads[t], NULL), 0);
+        handled += fixture_stats(loop).handled;
         fixture_destroy(loop);
     }
+    JZX_EXPECT_EQ(jzx_test_runs(), handled);
 }
 
 /* ---- a driver that changes how it sleeps ---- */

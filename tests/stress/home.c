@@ -69,6 +69,7 @@ static void send_on(jzx_context *ctx, uint32_t tag) {
 
 /* One of 16 steps stalls. */
 static jzx_behavior_result step(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct stepper *self = ctx->state;
     (void)msg;
     JZX_EXPECT_EQ(self->runs++, 0);
@@ -155,4 +156,5 @@ JZX_TEST(runs_end_at_any_moment_of_workers_that_go_away_and_come_home, "D18") {
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
         fixture_destroy(loop);
     }
+    JZX_EXPECT(jzx_test_runs() != 0);
 }

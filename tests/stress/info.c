@@ -60,6 +60,7 @@ static void end(struct scene *scene, const pthread_t *threads) {
 }
 
 static jzx_behavior_result stop_at_two(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     return msg->tag == 2 ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
 }
@@ -81,6 +82,7 @@ JZX_TEST(looks_beside_runs_never_make_them_busy) {
         JZX_EXPECT_EQ(jzx_loop_run(scene.loop), JZX_OK);
     }
     end(&scene, threads);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }
 
 JZX_TEST(looks_beside_steps_never_disturb_them) {
@@ -100,4 +102,5 @@ JZX_TEST(looks_beside_steps_never_disturb_them) {
         }
     }
     end(&scene, threads);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }

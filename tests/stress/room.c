@@ -56,6 +56,7 @@ static void take(struct target *self, const jzx_message *msg) {
 }
 
 static jzx_behavior_result handle(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct target *self = ctx->state;
     if (msg->tag == DONE)
         return JZX_BEHAVIOR_STOP;
@@ -238,4 +239,5 @@ JZX_TEST(senders_that_are_killed_in_line_leave_nothing) {
         }
         fixture_destroy(s.loop);
     }
+    JZX_EXPECT(jzx_test_runs() != 0);
 }

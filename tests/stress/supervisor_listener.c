@@ -86,6 +86,7 @@ static jzx_err watch_root(jzx_context *ctx) {
 }
 
 static jzx_behavior_result listen_slowly(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     switch (msg->tag) {
     case JZX_TAG_CHILD_EXIT: hear_exit(msg->data); break;
@@ -260,4 +261,5 @@ JZX_TEST(a_listener_that_ends_in_the_middle_of_a_storm_leaves_nothing, "C+sys", 
         weather(workers, true, false);
         weather(workers, true, true);
     }
+    JZX_EXPECT(jzx_test_runs() != 0);
 }

@@ -355,6 +355,7 @@ static void begin_walk(jzx_context *ctx, struct walker *self) {
 }
 
 static jzx_behavior_result walk(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct walker *self = ctx->state;
     uint32_t generation = 0;
     switch (msg->tag) {
@@ -400,6 +401,7 @@ JZX_TEST(a_replaced_key_never_comes_however_its_actor_moves, "B+actor", "D13") {
     for (uint32_t workers = 1; workers <= 5; workers++)
         run_walkers(workers, true, rounds);
     run_walkers(3, false, rounds);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }
 
 /* ---- repeating timers that others cancel ---- */
@@ -484,6 +486,7 @@ static void *stop_soon(void *loop) {
 }
 
 static jzx_behavior_result tick_on(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     uint32_t seed = msg->tag + (uint32_t)ctx->self;
     jzx_send_after(ctx->loop, ctx->self, ctx->self, &seed, sizeof seed, TICK, 0, NULL);
     jzx_timer_start(ctx, next_random(&seed) % 4, NULL, 0, TICK, JZX_US(next_random(&seed) % 900));
@@ -492,6 +495,7 @@ static jzx_behavior_result tick_on(jzx_context *ctx, const jzx_message *msg) {
 }
 
 JZX_TEST(loops_start_and_stop_with_timers_pending, "D18", "C16", "X14") {
+    uint64_t handled = 0;
     uint64_t rounds = jzx_test_rounds(100, 2000);
     for (uint64_t i = 0; i < rounds; i++) {
         pthread_t thread;
@@ -508,8 +512,10 @@ JZX_TEST(loops_start_and_stop_with_timers_pending, "D18", "C16", "X14") {
         jzx_err err = jzx_loop_run(loop);
         JZX_EXPECT(err == JZX_OK || err == JZX_ERR_LOOP_CLOSED);
         assert_int_equal(pthread_join(thread, NULL), 0);
+        handled += fixture_stats(loop).handled;
         fixture_destroy(loop);
     }
+    JZX_EXPECT_EQ(jzx_test_runs() == 0, handled == 0); /* some are of cancelled timers */
 }
 
 /* Timers outlive a run: daemons go on in the next one. */

@@ -24,6 +24,7 @@ JZX_ACTOR_TYPE(tally, TALLY);
 
 static jzx_behavior_result tally_on_add(jzx_context *ctx, struct tally *self,
                                         const struct tally_add *msg) {
+    jzx_test_ran();
     (void)ctx;
     JZX_EXPECT_EQ(msg->number, self->next.of[msg->sender]);
     self->next.of[msg->sender]++;
@@ -33,6 +34,7 @@ static jzx_behavior_result tally_on_add(jzx_context *ctx, struct tally *self,
 
 static jzx_behavior_result tally_on_poke(jzx_context *ctx, struct tally *self,
                                          const struct tally_poke *msg) {
+    jzx_test_ran();
     (void)ctx, (void)self, (void)msg;
     return JZX_BEHAVIOR_OK;
 }
@@ -162,6 +164,7 @@ JZX_TEST(a_manual_actor_is_polled_while_the_loop_is_run_again_and_again, "E24") 
     assert_int_equal(pthread_join(runner, NULL), 0);
     jzx_manual_destroy(manual);
     fixture_destroy(runs.loop);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }
 
 /* The poll may be first, and end the loop itself. */
@@ -194,4 +197,5 @@ JZX_TEST(a_loop_stops_while_its_manual_actor_is_polled, "E24") {
         jzx_manual_destroy(manual);
         fixture_destroy(loop);
     }
+    JZX_EXPECT(jzx_test_runs() != 0);
 }

@@ -177,6 +177,7 @@ static void do_something(jzx_context *ctx, struct mortal *self) {
 }
 
 static jzx_behavior_result live(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     struct mortal *self = ctx->state;
     if (msg->tag != TICK)
         return JZX_BEHAVIOR_OK;
@@ -245,6 +246,7 @@ JZX_TEST(each_monitor_is_heard_of_once_or_taken_back_in_a_storm, "E19", "D+top",
     for (uint32_t round = 0; round < rounds; round++)
         for (uint32_t workers = 1; workers <= 8; workers++)
             run_storm(workers, false, 800, 1 + round * 100 + workers);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }
 
 JZX_TEST(monitors_hold_while_everybody_moves_and_dies, "E19", "D+top", "D13", "X15") {
@@ -252,6 +254,7 @@ JZX_TEST(monitors_hold_while_everybody_moves_and_dies, "E19", "D+top", "D13", "X
     for (uint32_t round = 0; round < rounds; round++)
         for (uint32_t workers = 2; workers <= 8; workers++)
             run_storm(workers, true, 400, 5000 + round * 100 + workers);
+    JZX_EXPECT(jzx_test_runs() != 0);
 }
 
 /* ---- links are mutual ---- */
@@ -334,6 +337,7 @@ static void *stop_soon(void *loop) {
 }
 
 static jzx_behavior_result spawn_and_watch(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     jzx_actor_id id = JZX_NOBODY;
     jzx_monitor_ref ref = JZX_NO_MONITOR;
     if (msg->tag != TICK)
@@ -351,6 +355,7 @@ static jzx_behavior_result spawn_and_watch(jzx_context *ctx, const jzx_message *
 }
 
 JZX_TEST(loops_stop_while_all_watch_all, "D18", "C16", "E19") {
+    uint64_t handled = 0;
     uint64_t rounds = jzx_test_rounds(60, 1000);
     for (uint64_t i = 0; i < rounds; i++) {
         pthread_t thread;
@@ -362,6 +367,8 @@ JZX_TEST(loops_stop_while_all_watch_all, "D18", "C16", "E19") {
         jzx_err err = jzx_loop_run(loop);
         JZX_EXPECT(err == JZX_OK || err == JZX_ERR_LOOP_CLOSED);
         assert_int_equal(pthread_join(thread, NULL), 0);
+        handled += fixture_stats(loop).handled;
         fixture_destroy(loop);
     }
+    JZX_EXPECT_EQ(jzx_test_runs(), handled);
 }

@@ -241,11 +241,13 @@ static void *stop_soon(void *loop) {
 }
 
 static jzx_behavior_result spin_on(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     fixture_send(ctx->loop, ctx->self, msg->tag);
     return JZX_BEHAVIOR_OK;
 }
 
 JZX_TEST(loops_start_and_stop_in_a_storm, "D18", "D+stop") {
+    uint64_t handled = 0;
     uint64_t rounds = jzx_test_rounds(60, 1000);
     for (uint64_t i = 0; i < rounds; i++) {
         pthread_t thread;
@@ -256,11 +258,14 @@ JZX_TEST(loops_start_and_stop_in_a_storm, "D18", "D+stop") {
         jzx_err err = jzx_loop_run(loop);
         JZX_EXPECT(err == JZX_OK || err == JZX_ERR_LOOP_CLOSED);
         assert_int_equal(pthread_join(thread, NULL), 0);
+        handled += fixture_stats(loop).handled;
         fixture_destroy(loop);
     }
+    JZX_EXPECT_EQ(jzx_test_runs(), handled);
 }
 
 static jzx_behavior_result stop_at_once(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)ctx;
     (void)msg;
     return JZX_BEHAVIOR_STOP;
@@ -276,5 +281,6 @@ JZX_TEST(a_loop_runs_again_and_again, "D18") {
         assert_int_equal(jzx_loop_run(loop), JZX_OK);
         JZX_EXPECT_EQ(fixture_stats(loop).exited, 20 * (i + 1));
     }
+    assert_int_equal(jzx_test_runs(), 20 * rounds);
     fixture_destroy(loop);
 }

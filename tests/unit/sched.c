@@ -71,6 +71,8 @@ JZX_TEST(blocks_of_the_worker_and_of_other_threads_are_of_their_class, "C17") {
         JZX_EXPECT(jzx__sched_alloc(&rig.sched, rig_worker(), c) == own);
         jzx__sched_free(&rig.sched, NULL, c, foreign);
         JZX_EXPECT(jzx__sched_alloc(&rig.sched, NULL, c) == foreign);
+        jzx__sched_free(&rig.sched, rig_worker(), c, own);
+        jzx__sched_free(&rig.sched, NULL, c, foreign);
     }
     rig_close();
 }
@@ -80,9 +82,13 @@ JZX_TEST(without_memory_neither_the_worker_nor_another_thread_gets_a_block, "C17
     fixture_fail_allocations(0, 2);
     JZX_EXPECT(jzx__sched_alloc(&rig.sched, NULL, 0) == NULL);
     JZX_EXPECT(jzx__sched_alloc(&rig.sched, rig_worker(), 0) == NULL);
-    JZX_EXPECT(jzx__sched_alloc(&rig.sched, NULL, 0) != NULL);
-    JZX_EXPECT(jzx__sched_alloc(&rig.sched, rig_worker(), 0) != NULL);
+    void *foreign = jzx__sched_alloc(&rig.sched, NULL, 0);
+    void *own = jzx__sched_alloc(&rig.sched, rig_worker(), 0);
     fixture_fail_allocations(UINT64_MAX, 0);
+    assert_non_null(foreign);
+    assert_non_null(own);
+    jzx__sched_free(&rig.sched, NULL, 0, foreign);
+    jzx__sched_free(&rig.sched, rig_worker(), 0, own);
     rig_close();
 }
 
@@ -105,10 +111,12 @@ static void *exchange_blocks(void *ctx) {
         }
         held[place] = jzx__sched_alloc(&rig.sched, NULL, class_index);
         if (!JZX_EXPECT(held[place] != NULL))
-            break;
+            return NULL;
         *held[place] = stamp;
     }
-    return NULL; /* what it holds goes with the scheduler */
+    for (uint32_t place = 0; place < 8; place++)
+        jzx__sched_free(&rig.sched, NULL, place % JZX__SLAB_CLASS_COUNT, held[place]);
+    return NULL;
 }
 
 JZX_TEST(threads_that_share_the_foreign_caches_never_share_a_block) {

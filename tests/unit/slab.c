@@ -19,7 +19,7 @@ struct pool {
 
 static void pool_init(struct pool *pool) {
     pool->allocator = fixture_allocator();
-    jzx__depot_init(&pool->depot, &pool->allocator);
+    jzx__depot_init(&pool->depot, &pool->allocator, "a pool");
     jzx__slab_init(&pool->slabs[0], &pool->depot);
     jzx__slab_init(&pool->slabs[1], &pool->depot);
 }
@@ -237,7 +237,7 @@ static void swing(struct pool *pool, uint32_t class_index, uint32_t count) {
     struct jzx__slab *slab = &pool->slabs[0];
     struct jzx__depot empty;
     wave(slab, slab, class_index, count);
-    jzx__depot_init(&empty, &pool->allocator);
+    jzx__depot_init(&empty, &pool->allocator, "an empty pool");
     slab->depot = &empty;
     fixture_fail_allocations(0, UINT64_MAX);
     for (int i = 0; i < 3; i++)
@@ -281,6 +281,27 @@ JZX_TEST(a_chunk_is_used_up_to_less_than_a_block_before_the_next_is_asked_for) {
         }
         JZX_EXPECT(used + jzx__slab_class_size(c) + 256 > chunk);
         JZX_EXPECT(used < chunk);
+        pool_deinit(&pool);
+    }
+}
+
+/* However they went: over magazines, reserves and the depot, from one slab to the other. */
+JZX_TEST(blocks_in_use_are_those_carved_that_no_slab_and_no_depot_has) {
+    enum { COUNT = 700, KEPT = 5 };
+    for (uint32_t c = 0; c <= JZX__SLAB_RECORD; c++) {
+        static void *blocks[COUNT];
+        struct pool pool;
+        pool_init(&pool);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            blocks[i] = jzx__slab_alloc(&pool.slabs[i % 2], c);
+            assert_non_null(blocks[i]);
+        }
+        for (uint32_t i = KEPT; i < COUNT; i++)
+            jzx__slab_free(&pool.slabs[i % 3 == 0], c, blocks[i]);
+        jzx__slab_deinit(&pool.slabs[0]);
+        jzx__slab_deinit(&pool.slabs[1]);
+        for (uint32_t other = 0; other <= JZX__SLAB_RECORD; other++)
+            JZX_EXPECT_EQ(jzx__depot_in_use(&pool.depot, other), other == c ? KEPT : 0);
         pool_deinit(&pool);
     }
 }

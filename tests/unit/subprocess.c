@@ -244,6 +244,7 @@ JZX_TEST(the_end_of_a_loop_does_not_wait_for_a_program_that_it_may_not_kill, "C+
     fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = leave_behind, .state = &pid));
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
     fixture_destroy(loop);
+    assert_true(pid > 0); /* else the kill below would be that of all processes */
     JZX_EXPECT_EQ(kill(pid, SIGKILL), 0);
     JZX_EXPECT_EQ(waitpid(pid, &status, 0), pid); /* ours again */
     expect_no_children();

@@ -94,6 +94,7 @@ JZX_TEST(a_turn_of_slow_messages_ends_by_time_while_others_wait, "C+loop") {
 }
 
 static jzx_behavior_result ask_with_time(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     (void)msg;
     ctx->loop->sched.clock.is_real = true; /* nothing counts but the clock */
     JZX_EXPECT(!jzx_turn_spent(ctx));      /* the first question starts the clock */
@@ -113,6 +114,7 @@ JZX_TEST(a_turn_is_spent_after_20_us_when_others_wait) {
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
     assert_int_equal(fixture_stats(loop).handled, 2);
     fixture_destroy(loop);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
 }
 
 /* ---- the soft limit ---- */

@@ -108,6 +108,7 @@ pub const Config = extern struct {
     urgent_cap: u32 = 0,
     stamp_messages: bool = false,
     io_backend: IoBackend = .auto,
+    track_buffers: bool = false,
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.

@@ -72,6 +72,7 @@ const struct place jzx_zig_places[] = {
     F(jzx_config, urgent_cap),
     F(jzx_config, stamp_messages),
     F(jzx_config, io_backend),
+    F(jzx_config, track_buffers),
     S(jzx_spawn_opts),
     F(jzx_spawn_opts, size),
     F(jzx_spawn_opts, behavior),
