@@ -256,7 +256,7 @@ static void route(struct jzx_processor *processor, struct jzx__record *record) {
 
 /* ---- a tick ---- */
 
-/* What an async stage has passed: it cannot replace a factory, and a recording has none. */
+/* An async stage cannot replace the factory of a Spawn, and a recording has none. */
 static void settle_factory(const struct jzx_processor *processor, struct jzx__record *record) {
     const struct jzx__subject *subject =
         jzx__roster_find(&processor->registry, record->action.target);

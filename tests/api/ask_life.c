@@ -85,8 +85,8 @@ static void ask_for_the_last_time(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_ask(ctx, hangman, NULL, 0, NOW, JZX_NEVER, NULL), JZX_OK);
 }
 
-/* Each question is bound to the life of the actor that is asked, and that one goes on. Of those of
- * each asker four are open when it ends, and the answer to one waits. */
+/* Each question is bound to the life of the actor that is asked, and that one goes on. Each
+ * asker ends with four open questions, while the answer to a fifth waits. */
 JZX_TEST(askers_that_end_leave_nothing_at_the_actors_that_they_have_asked, "E+mode") {
     static struct asker state;
     struct asking asking = asking_open();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ends inside a command processor: of stages, of actors that cannot have memory, of actors that
- * still have something to say, and of reservations. Whatever ends, the trace, the counts and the
- * recording say the same. */
+ * still have something to say, and of reservations. The trace, the counts and the recording agree
+ * about each end. */
 #include "processing.h"
 #include "timing.h"
 

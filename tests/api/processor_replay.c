@@ -344,8 +344,8 @@ JZX_TEST(a_recording_with_bytes_too_many_or_of_a_wrong_kind_is_refused, "X32") {
 
 /* ---- what async stages have passed ---- */
 
-/* Counts each command that it sees, by a message of its own, and passes it. Of a Spawn it tries to
- * replace the factory. */
+/* Counts each command that it sees, by a message of its own, and passes it. It tries to replace the
+ * factory of a Spawn. */
 static void pass_later(jzx_context *ctx, void *state, jzx_inbox *inbox) {
     jzx_actions *out = jzx_inbox_actions(inbox);
     const jzx_action *msg;

@@ -243,7 +243,7 @@ static void kill_runner(void) {
     rig_step(&rig);
 }
 
-/* A function job whose runner was gone for so many ticks. */
+/* A function job whose runner is gone during that number of ticks. */
 static jzx_job_id miss_runs(const jzx_schedule_opts *opts, uint32_t ticks) {
     jzx_job_id job = JZX_NO_JOB;
     JZX_EXPECT_EQ(jzx_schedule_with_fixed_delay_fn(rig.loop, TICK_NS, TICK_NS, opts, &job,

@@ -400,7 +400,7 @@ JZX_TEST(timers_that_are_cancelled_do_not_pile_up, "C28", "E50", "B+actor") {
     timing_close(&timing);
 }
 
-/* CANCELLED_MAX of timer.c: so many wait for their home before it is woken. */
+/* CANCELLED_MAX of timer.c: the cancelled timers that wake their home. */
 #define CANCELLED_MAX 256u
 
 static jzx_timer_id long_timers[3 * CANCELLED_MAX];
