@@ -93,7 +93,7 @@ typedef struct jzx_action {
     uint32_t tag;     /* SEND: the type of the message */
     uint32_t len;     /* of data */
     const void *data; /* SEND: the message. SPAWN: the config. Aligned for any type */
-    const jzx_actor_factory *factory; /* SPAWN */
+    const jzx_actor_factory *factory; /* SPAWN; NULL: of a handle that is not reserved */
 } jzx_action;
 
 /* Where a handler puts its actions: an empty list means none. Valid during the call only. */

@@ -115,7 +115,7 @@ static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__
     if (subject == NULL || subject->kind != JZX_REGISTERED_RESERVED)
         return drop(processor);
     jzx_err err = JZX_OK;
-    if (action->factory != subject->factory && action->factory != NULL && !record->is_frozen)
+    if (action->factory != subject->factory && action->factory != NULL)
         err = jzx__subject_replace(processor, subject, action->factory);
     action->factory = subject->factory;
     if (err != JZX_OK)
@@ -136,9 +136,10 @@ static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__
 
 static jzx_outcome carry_out_send(struct jzx_processor *processor, struct jzx__record *record) {
     jzx_action *action = &record->action;
-    /* Its source was there when it was added: only what was removed since can be missing. */
-    if (processor->removals != 0 && action->source != JZX_PROCESSOR_INTERNAL &&
-        action->source != JZX_PROCESSOR_NO_HANDLE &&
+    /* Its source was there when it was added: only what was removed since can be missing, in this
+     * tick, or in others if a stage has held it back. */
+    if ((processor->removals != 0 || record->stage != 0) &&
+        action->source != JZX_PROCESSOR_INTERNAL && action->source != JZX_PROCESSOR_NO_HANDLE &&
         jzx__roster_find(&processor->registry, action->source) == NULL)
         return drop(processor);
     jzx_err err = JZX_OK;
@@ -204,6 +205,7 @@ static void show_sync(struct jzx_processor *processor, struct jzx__subject *stag
     stage->made_of.handle(jzx__subject_state(stage), wrapped, &out);
     if (out.err != JZX_OK) {
         fail_for_memory(processor, stage, since);
+        record->action.error = JZX_ERR_NO_MEMORY;
         jzx__trace_note(processor, &record->action, JZX_OUTCOME_FAILED);
     } else if (jzx__roll_first(&passes) == NULL) {
         jzx__trace_note(processor, &record->action, JZX_OUTCOME_BLOCKED);
@@ -229,8 +231,10 @@ static void show(struct jzx_processor *processor, struct jzx__subject *stage,
         show_sync(processor, stage, record, &wrapped);
     } else {
         jzx_outcome outcome = JZX_OUTCOME_DEFERRED;
-        if (jzx__inbox_push_command(stage->inbox, &wrapped) != JZX_OK)
+        if (jzx__inbox_push_command(stage->inbox, &wrapped) != JZX_OK) {
+            record->action.error = JZX_ERR_NO_MEMORY;
             outcome = lose(processor);
+        }
         jzx__trace_note(processor, &record->action, outcome);
     }
 }
@@ -252,6 +256,14 @@ static void route(struct jzx_processor *processor, struct jzx__record *record) {
 
 /* ---- a tick ---- */
 
+/* An async stage cannot replace the factory of a Spawn, and a recording has none. */
+static void settle_factory(const struct jzx_processor *processor, struct jzx__record *record) {
+    const struct jzx__subject *subject =
+        jzx__roster_find(&processor->registry, record->action.target);
+    bool is_reserved = subject != NULL && subject->kind == JZX_REGISTERED_RESERVED;
+    record->action.factory = is_reserved ? subject->factory : NULL;
+}
+
 static void run_queue(struct jzx_processor *processor) {
     struct jzx__record *record;
     while ((record = jzx__roll_first(&processor->queue)) != NULL) {
@@ -260,6 +272,9 @@ static void run_queue(struct jzx_processor *processor) {
             jzx__trace_note(processor, &record->action, drop(processor)); /* P6 */
         } else if (!record->is_void) {
             processor->counts.commands++;
+            if (record->action.kind == JZX_ACTION_SPAWN &&
+                (record->is_frozen || record->action.factory == NULL))
+                settle_factory(processor, record);
             route(processor, record);
         }
         jzx__roll_pop(&processor->queue, &processor->allocator);

@@ -3,6 +3,7 @@
 #include "command/recording.h"
 
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "command/processor.h"
 
 #include <string.h>
@@ -102,6 +103,7 @@ bool jzx__recording_add(struct jzx_processor *processor, const struct jzx__input
         jzx__recording_unreserve(processor);
     else if (!has_room(processor, size))
         return false;
+    JZX_ASSERT(tape->used + tape->reserved + size <= tape->capacity); /* P7 */
     put(tape, size - 4, 4);
     put(tape, input->source, 8);
     put(tape, count, 4);
@@ -181,7 +183,8 @@ static bool get_action(struct reader *reader, struct jzx__record *record) {
     action->data = reader->at;
     action->factory = NULL;
     if (reader->is_wrong || reader->left < action->len || action->len > JZX_MSG_LEN_MAX ||
-        action->kind < JZX_ACTION_SEND || action->kind > JZX_ACTION_TERMINATE)
+        action->kind < JZX_ACTION_SEND || action->kind > JZX_ACTION_TERMINATE ||
+        (action->kind == JZX_ACTION_SEND && action->tag >= JZX_TAG_RESERVED))
         return false;
     reader->at += action->len;
     reader->left -= action->len;

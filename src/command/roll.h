@@ -23,7 +23,7 @@ struct jzx__record {
     bool is_internal; /* by its source: it goes past the middleware */
     bool is_void;     /* it is passed over, without a trace */
     bool is_late;     /* its async source was gone before its tick began: it is dropped */
-    bool is_frozen;   /* from an async actor: its factory is not to be replaced */
+    bool is_frozen;   /* from an async actor: its factory is the one that was reserved */
     jzx_action action;
 };
 

@@ -369,11 +369,7 @@ static void show_wait(struct jzx__worker *me, const struct jzx__actor *actor,
 static enum jzx__fate wait(struct jzx__worker *me, struct jzx__actor *actor,
                            const struct jzx__process *process) {
     struct jzx__task *task = &actor->task;
-    if (task->care & JZX__CARE_DRAIN) { /* nothing more will come */
-        bool finishes = (task->care & JZX__CARE_FINISH) != 0;
-        jzx__actor_end(me, actor, finishes ? JZX_EXIT_SHUTDOWN : JZX_EXIT_NORMAL, NULL);
-        return JZX__FATE_OVER;
-    }
+    JZX_ASSERT((task->care & JZX__CARE_DRAIN) == 0); /* it is told of stops (actor/trap.h) */
     show_wait(me, actor, process);
     uint64_t word = jzx__task_inbox(task);
     return jzx__inbox_list(word) == NULL && jzx__task_go_idle(task, word) ? JZX__FATE_OVER

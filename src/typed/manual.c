@@ -334,8 +334,7 @@ static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *turn) {
     default: break;
     }
     if (manual->batch == NULL && (actor->task.care & JZX__CARE_DRAIN)) {
-        bool finishes = (actor->task.care & JZX__CARE_FINISH) != 0;
-        jzx__actor_end(me, actor, finishes ? JZX_EXIT_SHUTDOWN : JZX_EXIT_NORMAL, NULL);
+        jzx__actor_end(me, actor, JZX_EXIT_NORMAL, NULL); /* it has no supervisor */
         return JZX__FATE_OVER;
     }
     note_batch(me, manual);

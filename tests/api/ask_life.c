@@ -71,6 +71,44 @@ JZX_TEST(answers_that_wait_die_with_their_asker, "X14") {
     asking_close(&asking);
 }
 
+static jzx_actor_id hangman;
+
+static jzx_behavior_result answer_and_kill(jzx_context *ctx, const jzx_message *msg) {
+    JZX_EXPECT_EQ(echo(ctx, msg), JZX_OK);
+    JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, msg->sender, JZX_STOP_KILL), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+static void ask_for_the_last_time(jzx_context *ctx) {
+    for (uint32_t i = 0; i < 4; i++)
+        ask(ctx, KEEP, JZX_NEVER);
+    JZX_EXPECT_EQ(jzx_ask(ctx, hangman, NULL, 0, NOW, JZX_NEVER, NULL), JZX_OK);
+}
+
+/* Each question is bound to the life of the actor that is asked, and that one goes on. Each
+ * asker ends with four open questions, while the answer to a fifth waits. */
+JZX_TEST(askers_that_end_leave_nothing_at_the_actors_that_they_have_asked, "E+mode") {
+    static struct asker state;
+    struct asking asking = asking_open();
+    jzx_loop *loop = asking.timing.loop;
+    uint64_t bytes = 0;
+    hangman = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = answer_and_kill));
+    for (uint32_t i = 0; i < 2000; i++) {
+        state.desk = asking.desk_id;
+        state.asked = asking.desk->kept_count = 0;
+        jzx_actor_id id =
+            fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = be_asker, .state = &state));
+        timing_do(&asking.timing, id, ask_for_the_last_time);
+        JZX_EXPECT_EQ(fixture_stats(loop).dead, i + 1);
+        if (i == 1000) /* all slots of actors were used by then */
+            bytes = fixture_bytes();
+    }
+    JZX_EXPECT_EQ(asking.desk->kept_count, 4);
+    JZX_EXPECT_EQ(state.count, 0);
+    JZX_EXPECT_EQ(fixture_bytes(), bytes);
+    asking_close(&asking);
+}
+
 static jzx_behavior_result ask_in_vain(jzx_context *ctx, const jzx_message *msg) {
     const struct asker *self = ctx->state;
     if (msg->tag == PLAIN) {

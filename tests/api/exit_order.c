@@ -5,6 +5,7 @@
 
 #include <jzx/exit.h>
 #include <jzx/group.h>
+#include <jzx/heap.h>
 #include <jzx/name.h>
 #include <jzx/process.h>
 
@@ -147,4 +148,73 @@ JZX_TEST(an_actor_that_goes_along_with_its_link_has_heard_of_its_monitor_before,
         JZX_EXPECT_EQ(watcher.count, 1);
         JZX_EXPECT_EQ(watcher.heard[0], JZX_TAG_DOWN);
     }
+}
+
+/* ---- its memory, and its supervisor ---- */
+
+/* The block that the child takes from the loop's allocator, and what was delivered when. */
+static struct {
+    jzx_loop *loop;
+    void *block;
+    uint64_t accepted_in_cleanup;
+    uint64_t accepted_at_free;
+    uint32_t frees;
+} estate;
+
+static void *alloc_noted(void *ctx, size_t size) {
+    const jzx_allocator *inner = ctx;
+    return inner->alloc(inner->ctx, size);
+}
+
+static void free_noted(void *ctx, void *ptr, size_t size) {
+    const jzx_allocator *inner = ctx;
+    if (estate.block >= ptr && (char *)estate.block < (char *)ptr + size) {
+        estate.accepted_at_free = fixture_stats(estate.loop).accepted;
+        estate.block = NULL;
+        estate.frees++;
+    }
+    inner->free(inner->ctx, ptr, size);
+}
+
+static jzx_err take_block(jzx_context *ctx) {
+    jzx_test_ran();
+    estate.block = jzx_alloc(ctx, 100000);
+    return JZX_EXPECT(estate.block != NULL) ? JZX_OK : JZX_ERR_NO_MEMORY;
+}
+
+static void note_accepted(jzx_context *ctx, jzx_exit_reason reason) {
+    (void)reason;
+    estate.accepted_in_cleanup = fixture_stats(ctx->loop).accepted;
+}
+
+/* The supervisor may start the next one at once, on another worker: both must not need the memory
+ * of the first. */
+JZX_TEST(a_supervisor_hears_of_an_end_when_the_memory_of_its_child_is_free, "D+top") {
+    static const jzx_child_spec child = {
+        .name = "child", .behavior = break_down, .init = take_block, .cleanup = note_accepted};
+    jzx_allocator inner = fixture_allocator();
+    const jzx_allocator noted = {alloc_noted, free_noted, &inner};
+    jzx_actor_id root = JZX_NOBODY;
+    jzx_actor_id id = JZX_NOBODY;
+    memset(&estate, 0, sizeof estate);
+    estate.loop = jzx_loop_create(
+        &JZX_CONFIG(.workers = 1, .allocator = noted, .log = {.level = JZX_LOG_OFF}));
+    assert_non_null(estate.loop);
+    JZX_EXPECT_EQ(jzx_spawn_supervisor(estate.loop,
+                                       &JZX_SUPERVISOR_OPTS(.children = &child, .child_count = 1,
+                                                            .child_size = sizeof child),
+                                       &root),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_step(estate.loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    JZX_EXPECT_EQ(jzx_supervisor_child(estate.loop, root, "child", &id), JZX_OK);
+    fixture_send(estate.loop, id, BEGIN);
+    JZX_EXPECT_EQ(jzx_loop_step(estate.loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(estate.frees, 1);
+    JZX_EXPECT(estate.accepted_in_cleanup != 0);
+    JZX_EXPECT_EQ(estate.accepted_at_free, estate.accepted_in_cleanup); /* it was not told yet */
+    JZX_EXPECT(fixture_stats(estate.loop).accepted > estate.accepted_at_free);
+    JZX_EXPECT_EQ(jzx_test_runs(), 2); /* and then it has started the next one */
+    fixture_destroy(estate.loop);
+    JZX_EXPECT_EQ(estate.frees, 2);
 }

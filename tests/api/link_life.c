@@ -160,6 +160,88 @@ JZX_TEST(linking_each_other_at_once_is_linking_once, "E19", "D+top") {
     }
 }
 
+/* Polls until nothing waits: an end is an answer, too. */
+static void drain(jzx_manual *manual) {
+    size_t count = 1;
+    while (count != 0 && jzx_manual_drain(manual, &count) == JZX_OK)
+        continue;
+}
+
+/* Both have asked before either is asked, so there are two links: each actor that is polled by a
+ * thread is asked by a message. */
+JZX_TEST(actors_that_are_linked_twice_hear_of_an_end_once, "E19", "D+top") {
+    for (int way = 0; way < 4; way++) {
+        const int ender = way & 1;
+        const bool traps = (way & 2) != 0;
+        struct diary diaries[2] = {{.count = 0}, {.count = 0}};
+        struct call calls[2];
+        jzx_manual *manuals[2];
+        jzx_loop *loop = fixture_loop();
+        for (int i = 0; i < 2; i++)
+            JZX_EXPECT_EQ(
+                jzx_manual_create(loop, &DIARY_OPTS(&diaries[i], .name = "manual"), &manuals[i]),
+                JZX_OK);
+        for (int i = 0; i < 2; i++) {
+            calls[i] = (struct call){.target = jzx_manual_id(manuals[1 - i]), .err = 1};
+            order(loop, jzx_manual_id(manuals[i]), call_trap, traps ? &calls : NULL);
+            order(loop, jzx_manual_id(manuals[i]), call_link, &calls[i]);
+        }
+        for (int round = 0; round < 2; round++) {
+            for (int i = 0; i < 2; i++) {
+                bool handled = false; /* one message: what the other asks comes behind */
+                JZX_EXPECT_EQ(jzx_manual_poll_one(manuals[i], &handled), JZX_OK);
+                JZX_EXPECT(handled);
+            }
+        }
+        JZX_EXPECT(calls[0].err == JZX_OK && calls[1].err == JZX_OK);
+        for (int i = 0; i < 2; i++)
+            drain(manuals[i]);
+        order(loop, jzx_manual_id(manuals[ender]), call_exit, boom);
+        drain(manuals[ender]);
+        JZX_EXPECT_EQ(diaries[ender].cleanups, 1);
+        drain(manuals[1 - ender]);
+        JZX_EXPECT_EQ(diaries[1 - ender].count, traps);
+        JZX_EXPECT_EQ(diaries[1 - ender].cleanups, !traps);
+        if (traps)
+            JZX_EXPECT_EQ(diaries[1 - ender].entries[0].notice.monitor, JZX_NO_MONITOR);
+        for (int i = 0; i < 2; i++)
+            jzx_manual_destroy(manuals[i]);
+        fixture_destroy(loop);
+    }
+}
+
+/* Two ends wait when its turn comes. */
+JZX_TEST(of_two_linked_ends_the_first_gives_the_reason, "E19", "D+top") {
+    for (int first = 0; first < 2; first++) {
+        struct diary diaries[3] = {{.count = 0}, {.count = 0}, {.count = 0}};
+        jzx_actor_id ids[3];
+        jzx_loop *loop = fixture_loop();
+        jzx_manual *third;
+        for (int i = 0; i < 2; i++)
+            ids[i] = diary_spawn(loop, &diaries[i]);
+        JZX_EXPECT_EQ(jzx_manual_create(loop, &DIARY_OPTS(&diaries[2], .name = "third"), &third),
+                      JZX_OK);
+        ids[2] = jzx_manual_id(third);
+        for (int i = 0; i < 2; i++)
+            JZX_EXPECT_EQ(now_link(loop, ids[i], ids[2]), JZX_OK);
+        drain(third);
+        for (int i = 0; i < 2; i++) {
+            if (i == first)
+                now(loop, ids[0], call_exit, boom);
+            else
+                JZX_EXPECT_EQ(jzx_actor_stop(loop, ids[1], JZX_STOP_KILL), JZX_OK);
+            step(loop);
+        }
+        JZX_EXPECT(diaries[0].cleanups == 1 && diaries[1].cleanups == 1);
+        JZX_EXPECT_EQ(diaries[2].cleanups, 0);
+        drain(third);
+        JZX_EXPECT_EQ(diaries[2].cleanups, 1);
+        JZX_EXPECT_EQ(diaries[2].reason, first == 0 ? JZX_EXIT_FAIL : JZX_EXIT_KILLED);
+        jzx_manual_destroy(third);
+        fixture_destroy(loop);
+    }
+}
+
 /* ---- unlink ---- */
 
 /* Whoever linked and whoever unlinks: it is over for both. */

@@ -494,19 +494,8 @@ JZX_TEST(a_job_with_fixed_delay_counts_from_the_end_of_the_step, "B69") {
 
 /* ---- states ---- */
 
-static jzx_process_state state_of(jzx_loop *loop, jzx_actor_id id) {
-    jzx_process_info info = {.size = sizeof info};
-    uint64_t cursor = 0;
-    while (jzx_process_next(loop, &cursor, &info) == JZX_OK) {
-        if (info.id == id)
-            return info.state;
-    }
-    JZX_EXPECT(false && "listed");
-    return JZX_PROCESS_READY;
-}
-
 static jzx_err look_at_itself(jzx_context *ctx, struct journal *journal, jzx_step_out *out) {
-    JZX_EXPECT_EQ(state_of(ctx->loop, ctx->self), JZX_PROCESS_RUNNING);
+    JZX_EXPECT_EQ(listed_state_of(ctx->loop, ctx->self), JZX_PROCESS_RUNNING);
     if (journal->count == 1)
         JZX_EXPECT_EQ(jzx_out_yield(out, 1, HELD, NULL, 0), JZX_OK);
     return JZX_OK;
@@ -521,16 +510,16 @@ JZX_TEST(the_states_of_a_process_are_listed, "D12", "D+def", "D+st", "X30") {
     jzx_actor_id id =
         fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.process = &journal_ops, .state = &journal,
                                                    .name = "p", .account = true));
-    JZX_EXPECT_EQ(state_of(timing.loop, id), JZX_PROCESS_READY);
+    JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_READY);
     timing_step(&timing);
-    JZX_EXPECT_EQ(state_of(timing.loop, id), JZX_PROCESS_IDLE);
+    JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_IDLE);
     fixture_send(timing.loop, id, 1);
-    JZX_EXPECT_EQ(state_of(timing.loop, id), JZX_PROCESS_READY);
+    JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_READY);
     timing_step(&timing);
-    JZX_EXPECT_EQ(state_of(timing.loop, id), JZX_PROCESS_BLOCKED);
+    JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_BLOCKED);
     JZX_EXPECT_EQ(complete_held(timing.loop, 0, 1, JZX_OK), JZX_OK);
     timing_step(&timing);
-    JZX_EXPECT_EQ(state_of(timing.loop, id), JZX_PROCESS_IDLE);
+    JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_IDLE);
     jzx_process_info info = {.size = sizeof info};
     uint64_t cursor = 0;
     JZX_EXPECT_EQ(jzx_process_next(timing.loop, &cursor, &info), JZX_OK);

@@ -346,6 +346,43 @@ JZX_TEST(an_upgrade_keeps_id_mailbox_and_monitors_and_drops_old_completions, "D+
     timing_close(&timing);
 }
 
+static jzx_err upgrade_second_step(jzx_context *ctx, struct journal *journal, jzx_step_out *out) {
+    (void)ctx;
+    if (journal->steps == 1) {
+        for (uint64_t i = 0; i < 3; i++)
+            JZX_EXPECT_EQ(jzx_out_yield(out, i, HELD, NULL, 0), JZX_OK);
+        return JZX_OK;
+    }
+    if (journal->numbers[0] != 0)
+        JZX_EXPECT_EQ(jzx_out_yield(out, 3, HELD, NULL, 0), JZX_OK);
+    return jzx_out_upgrade(out, &second_ops, "two", NULL, 0);
+}
+
+/* What the old code has yielded holds the new code up no more; what it yields itself does. */
+JZX_TEST(an_upgraded_process_waits_for_its_new_commands_alone, "D+top", "D12") {
+    for (uint64_t yields = 0; yields < 2; yields++) {
+        struct timing timing = timing_open();
+        struct journal journal = {.plan = upgrade_second_step, .numbers = {yields}};
+        register_held(timing.loop);
+        jzx_actor_id id = journal_spawn(&timing, &journal);
+        JZX_EXPECT_EQ(held_count, 3);
+        JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_BLOCKED);
+        fixture_send(timing.loop, id, 8);
+        timing_step(&timing);
+        JZX_EXPECT_EQ(journal.inits, 2);
+        JZX_EXPECT_EQ(held_cancelled, 3);
+        JZX_EXPECT_EQ(listed_state_of(timing.loop, id),
+                      yields ? JZX_PROCESS_BLOCKED : JZX_PROCESS_IDLE);
+        if (yields) {
+            JZX_EXPECT_EQ(complete_held(timing.loop, 3, 1, JZX_OK), JZX_OK);
+            timing_step(&timing);
+            expect_completion(&journal, 1, 3, JZX_OK);
+            JZX_EXPECT_EQ(listed_state_of(timing.loop, id), JZX_PROCESS_IDLE);
+        }
+        timing_close(&timing);
+    }
+}
+
 /* The completion of the old code is in the mailbox when the upgrade comes. */
 JZX_TEST(a_completion_that_waits_when_the_upgrade_comes_is_dropped, "D+q", "D+top") {
     struct timing timing = timing_open();

@@ -308,3 +308,27 @@ JZX_TEST(wrong_arguments_of_file_commands_complete_with_errors, "D+reg", "D+hdl"
     };
     run_asks(all, sizeof all);
 }
+
+static jzx_err open_in_vain(jzx_context *ctx, struct script *script, jzx_step_out *out) {
+    static const jzx_command_file_open how = {"/no such file", JZX_FILE_READ, 0};
+    (void)ctx;
+    return script->steps == 1 ? jzx_out_yield(out, 1, FILE_(OPEN), &how, sizeof how) : JZX_OK;
+}
+
+static jzx_process_state state_of_only(jzx_loop *loop) {
+    jzx_process_info info = {.size = sizeof info};
+    uint64_t cursor = 0;
+    JZX_EXPECT_EQ(jzx_process_next(loop, &cursor, &info), JZX_OK);
+    return info.state;
+}
+
+JZX_TEST(a_process_whose_command_on_a_file_is_complete_is_blocked_no_more, "D12", "D+st") {
+    struct script script = {.plan = open_in_vain};
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.process = &script_ops, .state = &script));
+    while (script.count == 0)
+        JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    expect_seen(&script, 0, 1, JZX_ERR_NOT_FOUND, "");
+    JZX_EXPECT_EQ(state_of_only(loop), JZX_PROCESS_IDLE);
+    fixture_destroy(loop);
+}

@@ -139,4 +139,15 @@ static inline jzx_err complete_held(jzx_loop *loop, uint32_t i, uint64_t value, 
     return jzx_command_complete(loop, held[i].process, held[i].ref, &value, sizeof value, err);
 }
 
+static inline jzx_process_state listed_state_of(jzx_loop *loop, jzx_actor_id id) {
+    jzx_process_info info = {.size = sizeof info};
+    uint64_t cursor = 0;
+    while (jzx_process_next(loop, &cursor, &info) == JZX_OK) {
+        if (info.id == id)
+            return info.state;
+    }
+    JZX_EXPECT(false && "listed");
+    return JZX_PROCESS_READY;
+}
+
 #endif

@@ -252,6 +252,280 @@ JZX_TEST(a_recording_that_is_not_well_formed_is_refused, "X32") {
     fixture_destroy(loop);
 }
 
+/* ---- entries made by hand ---- */
+
+struct tape {
+    unsigned char bytes[512];
+    size_t len;
+};
+
+static void put(struct tape *tape, uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++)
+        tape->bytes[tape->len++] = (unsigned char)(value >> (8 * i));
+}
+
+/* The bytes of a Send to the root, with `more` behind it inside its entry; count says how many
+ * actions the entry claims to have. */
+static void put_entry(struct tape *tape, uint8_t kind, uint32_t tag, uint32_t count,
+                      uint32_t more) {
+    put(tape, 8 + 4 + 32 + 3 + more, 4);
+    put(tape, JZX_PROCESSOR_NO_HANDLE, 8);
+    put(tape, count, 4);
+    put(tape, kind, 1);
+    put(tape, 0, 3); /* stage, internal, frozen */
+    put(tape, 0, 4); /* no error */
+    put(tape, JZX_PROCESSOR_INTERNAL, 8);
+    put(tape, JZX_PROCESSOR_INPUT, 8);
+    put(tape, tag, 4);
+    put(tape, 3, 4);
+    put(tape, 0x636261, 3); /* abc */
+    put(tape, 0, more);
+}
+
+static struct tape tape_of(uint8_t kind, uint32_t tag, uint32_t count, uint32_t more) {
+    struct tape tape = {.len = 0};
+    put(&tape, 0x0000000152585A4A, 8); /* JZXR, version 1 */
+    put_entry(&tape, JZX_ACTION_SEND, 1, 1, 0);
+    put_entry(&tape, kind, tag, count, more);
+    return tape;
+}
+
+/* How many inputs it has; a replay carries all of them out, or nothing. */
+static size_t replay_tape(const struct tape *tape) {
+    jzx_loop *loop = fixture_loop();
+    const jzx_recording recording = {.data = tape->bytes, .len = tape->len};
+    jzx_processor *processor = make(loop, &JZX_PROCESSOR_OPTS(.root = &counter_actor));
+    size_t count = jzx_recording_count(&recording);
+    jzx_processor_stats stats = {.size = sizeof stats};
+    JZX_EXPECT_EQ(jzx_processor_replay(processor, &recording),
+                  count != 0 ? JZX_OK : JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_processor_stats_get(processor, &stats), JZX_OK);
+    JZX_EXPECT_EQ(stats.ticks, 1 + count);
+    unmake(processor);
+    fixture_destroy(loop);
+    return count;
+}
+
+JZX_TEST(a_recording_with_bytes_too_many_or_of_a_wrong_kind_is_refused, "X32") {
+    struct tape tape = tape_of(JZX_ACTION_SEND, 1, 1, 0);
+    assert_int_equal(replay_tape(&tape), 2);
+    for (size_t i = 0; i < 8; i++) { /* another version, another head */
+        tape.bytes[i] ^= 2;
+        assert_int_equal(replay_tape(&tape), 0);
+        tape.bytes[i] ^= 2;
+    }
+    for (uint32_t more = 1; more < 8; more++) { /* behind the last entry */
+        struct tape longer = tape;
+        put(&longer, 0, more);
+        assert_int_equal(replay_tape(&longer), 0);
+    }
+    for (uint32_t more = 1; more < 8; more++) { /* in it, behind its actions */
+        tape = tape_of(JZX_ACTION_SEND, 1, 1, more);
+        assert_int_equal(replay_tape(&tape), 0);
+    }
+    tape = tape_of(JZX_ACTION_SEND, 1, 0, 0); /* none of its bytes is an action */
+    assert_int_equal(replay_tape(&tape), 0);
+    tape = tape_of(JZX_ACTION_SEND, 1, 2, 0); /* there is one */
+    assert_int_equal(replay_tape(&tape), 0);
+    for (uint32_t kind = 0; kind < 256; kind++) {
+        tape = tape_of((uint8_t)kind, 1, 1, 0);
+        bool is_known = kind >= JZX_ACTION_SEND && kind <= JZX_ACTION_TERMINATE;
+        assert_int_equal(jzx_recording_count(&(jzx_recording){tape.bytes, tape.len}),
+                         is_known ? 2 : 0);
+        if (!is_known)
+            assert_int_equal(replay_tape(&tape), 0);
+    }
+    /* Tags of the runtime: no program can send them, and a stage trusts what it gets with one. */
+    tape = tape_of(JZX_ACTION_SEND, JZX_TAG_COMMAND, 1, 0);
+    assert_int_equal(replay_tape(&tape), 0);
+    tape = tape_of(JZX_ACTION_SEND, JZX_TAG_RESERVED - 1, 1, 0);
+    assert_int_equal(replay_tape(&tape), 2);
+}
+
+/* ---- what async stages have passed ---- */
+
+/* Counts each command that it sees, by a message of its own, and passes it. It tries to replace the
+ * factory of a Spawn. */
+static void pass_later(jzx_context *ctx, void *state, jzx_inbox *inbox) {
+    jzx_actions *out = jzx_inbox_actions(inbox);
+    const jzx_action *msg;
+    (void)state;
+    while (jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg) == JZX_OK) {
+        jzx_action command = *(const jzx_action *)msg->data;
+        if (command.kind == JZX_ACTION_SPAWN)
+            command.factory = &machine_actor;
+        JZX_EXPECT_EQ(jzx_actions_pass(out, &command), JZX_OK);
+        JZX_EXPECT_EQ(jzx_actions_send(out, JZX_PROCESSOR_OUTPUT, 1000, NULL, 0), JZX_OK);
+    }
+}
+
+static const jzx_actor_factory later_stage = JZX_ACTOR_FACTORY(.type = "later", .run = pass_later);
+
+static char types_seen[256];
+
+/* A stage may look at the type of each Spawn of a handle that is reserved. */
+static void note_type(void *state, const jzx_action *msg, jzx_actions *out) {
+    const jzx_action *command = msg->data;
+    (void)state;
+    if (command->kind == JZX_ACTION_SPAWN && JZX_EXPECT(command->factory != NULL)) {
+        strncat(types_seen, command->factory->type, sizeof types_seen - strlen(types_seen) - 1);
+        strncat(types_seen, " ", sizeof types_seen - strlen(types_seen) - 1);
+    }
+    JZX_EXPECT_EQ(jzx_actions_pass(out, command), JZX_OK);
+}
+
+static const jzx_actor_factory type_stage = JZX_ACTOR_FACTORY(.type = "types", .handle = note_type);
+
+static void spawn_counter(void *state, const jzx_action *msg, jzx_actions *out) {
+    jzx_processor_handle made;
+    (void)state;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &counter_actor, NULL, 0, &made), JZX_OK);
+    (void)jzx_actions_send(out, made, msg->tag, NULL, 0);
+}
+
+static const jzx_actor_factory maker_actor =
+    JZX_ACTOR_FACTORY(.type = "maker", .handle = spawn_counter);
+
+JZX_TEST(a_replay_goes_on_behind_each_async_stage_as_the_live_one_did, "X32", "A+mw") {
+    const jzx_stage chains[][3] = {
+        {{.factory = &later_stage}, {.factory = &type_stage}, {.factory = &type_stage}},
+        {{.factory = &type_stage}, {.factory = &later_stage}, {.factory = &type_stage}},
+        {{.factory = &later_stage}, {.factory = &type_stage}, {.factory = &later_stage}},
+        {{.factory = &type_stage}, {.factory = &type_stage}, {.factory = &later_stage}}};
+    for (size_t i = 0; i < 4; i++) {
+        jzx_loop *loop = fixture_loop();
+        char seen[sizeof types_seen];
+        jzx_processor_opts opts =
+            JZX_PROCESSOR_OPTS(.root = &maker_actor, .trace = true, .record = true,
+                               .middleware = chains[i], .middleware_count = 3,
+                               .middleware_size = sizeof chains[i][0]);
+        types_seen[0] = '\0';
+        jzx_processor *live = make(loop, &opts);
+        assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+        for (uint32_t tag = 1; tag <= 3; tag++) {
+            assert_int_equal(jzx_processor_dispatch(live, tag, NULL, 0), JZX_OK);
+            assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+        }
+        memcpy(seen, types_seen, sizeof seen);
+        jzx_recording recording;
+        assert_int_equal(jzx_processor_recording(live, &recording), JZX_OK);
+        opts.replay = true;
+        types_seen[0] = '\0';
+        jzx_processor *again = make(loop, &opts);
+        assert_int_equal(jzx_processor_replay(again, &recording), JZX_OK);
+        assert_string_equal(types_seen, seen);
+        assert_true(strstr(seen, "maker counter ") != NULL ||
+                    strstr(seen, "maker maker counter ") != NULL);
+        assert_null(strstr(seen, "machine"));
+        const jzx_trace a = trace_of(live);
+        const jzx_trace b = trace_of(again);
+        assert_true(jzx_trace_difference(&a, &b) == SIZE_MAX);
+        jzx_recording second;
+        assert_int_equal(jzx_processor_recording(again, &second), JZX_OK);
+        assert_int_equal(second.len, recording.len);
+        assert_memory_equal(second.data, recording.data, second.len);
+        uint32_t outputs = 0;
+        jzx_output *output;
+        while (jzx_processor_try_next(live, &output) == JZX_OK) {
+            outputs += output->tag != 1000;
+            jzx_output_free(output);
+        }
+        assert_int_equal(outputs, 3); /* each counter was one */
+        unmake(live);
+        unmake(again);
+        assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        fixture_destroy(loop);
+    }
+    assert_true(jzx_test_runs() >= 24);
+}
+
+/* ---- room for ends ---- */
+
+static void end_when_told(jzx_context *ctx, void *state, jzx_inbox *inbox) {
+    const jzx_action *msg;
+    (void)state;
+    jzx_test_ran();
+    (void)jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg);
+}
+
+static const jzx_actor_factory brief_actor =
+    JZX_ACTOR_FACTORY(.type = "brief", .run = end_when_told);
+
+enum { BRIEF = 3, CROWD = 200, ROUNDS = 20 };
+
+static jzx_processor_handle brief[BRIEF];
+
+/* 1 spawns the fibers, 2 ends them, 3 spawns and kills a crowd. */
+static void rule_brief(void *state, const jzx_action *msg, jzx_actions *out) {
+    jzx_processor_handle made;
+    (void)state;
+    for (uint32_t i = 0; msg->tag == 1 && i < BRIEF; i++)
+        JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &brief_actor, NULL, 0, &brief[i]), JZX_OK);
+    for (uint32_t i = 0; msg->tag == 2 && i < BRIEF; i++)
+        (void)jzx_actions_send(out, brief[i], 2, NULL, 0);
+    for (uint32_t i = 0; msg->tag == 3 && i < CROWD; i++) {
+        JZX_EXPECT_EQ(jzx_actions_spawn_new(out, &brief_actor, NULL, 0, &made), JZX_OK);
+        (void)jzx_actions_kill(out, made);
+    }
+}
+
+static const jzx_actor_factory brief_ruler =
+    JZX_ACTOR_FACTORY(.type = "brief ruler", .handle = rule_brief);
+
+/* However full the recording is by then: the ends of the fibers find their room. */
+JZX_TEST(the_end_of_a_fiber_is_recorded_though_there_is_no_memory, "X32") {
+    static const char data[200];
+    for (size_t len = 0; len < sizeof data; len += 5) {
+        jzx_loop *loop = fixture_loop();
+        jzx_processor_opts opts =
+            JZX_PROCESSOR_OPTS(.root = &brief_ruler, .trace = true, .record = true);
+        jzx_processor *live = make(loop, &opts);
+        for (uint32_t i = 0; i < 9; i++) /* the first 1024 bytes are used, or not quite */
+            assert_int_equal(jzx_processor_dispatch(live, 0, data, len / 2), JZX_OK);
+        assert_int_equal(jzx_processor_dispatch(live, 1, NULL, 0), JZX_OK);
+        assert_int_equal(jzx_processor_dispatch(live, 0, data, len), JZX_OK);
+        assert_int_equal(jzx_processor_dispatch(live, 2, NULL, 0), JZX_OK);
+        fixture_fail_allocations(0, UINT64_MAX);
+        (void)jzx_loop_step(loop, JZX_NEVER);
+        fixture_fail_allocations(UINT64_MAX, 0);
+        assert_int_equal(jzx_loop_run(loop), JZX_OK);
+        jzx_recording recording;
+        assert_int_equal(jzx_processor_recording(live, &recording), JZX_OK);
+        assert_int_equal(jzx_recording_count(&recording), 12 + BRIEF);
+        for (uint32_t i = 0; i < BRIEF; i++)
+            assert_int_equal(jzx_processor_lookup(live, brief[i]), JZX_REGISTERED_NONE);
+        opts.replay = true;
+        jzx_processor *again = make(loop, &opts);
+        assert_int_equal(jzx_processor_replay(again, &recording), JZX_OK);
+        for (uint32_t i = 0; i < BRIEF; i++)
+            assert_int_equal(jzx_processor_lookup(again, brief[i]), JZX_REGISTERED_NONE);
+        unmake(live);
+        unmake(again);
+        fixture_destroy(loop);
+    }
+    assert_int_equal(jzx_test_runs(), 40 * BRIEF);
+}
+
+/* Without fibers, whose stacks would be more: what an async actor has reserved is given back. */
+JZX_TEST(async_actors_that_were_killed_leave_no_room_behind, "X32") {
+    jzx_loop *loop = fixture_loop();
+    jzx_processor *processor =
+        make(loop, &JZX_PROCESSOR_OPTS(.root = &brief_ruler, .record = true, .replay = true));
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        assert_int_equal(jzx_processor_dispatch(processor, 3, NULL, 0), JZX_OK);
+        if (i == 1)
+            bytes = fixture_bytes();
+    }
+    assert_true(fixture_bytes() < bytes + ROUNDS * CROWD * 48 / 4);
+    jzx_recording recording;
+    assert_int_equal(jzx_processor_recording(processor, &recording), JZX_OK);
+    assert_int_equal(jzx_recording_count(&recording), ROUNDS);
+    unmake(processor);
+    fixture_destroy(loop);
+}
+
 /* ---- memory ---- */
 
 /* Everything once; true if all of it succeeded. */

@@ -232,19 +232,55 @@ JZX_TEST(only_a_subsystem_of_the_configuration_may_be_high, "B51", "B60") {
     rig_close(&rig);
 }
 
-JZX_TEST(a_fixed_delay_that_skips_missed_runs_counts_one_and_is_never_cancelled, "B+rules") {
-    jzx_job_id job;
-    rig_open(&rig, NULL);
-    rig.notes.takes_ns = TICKS(100);
-    rig.notes.slow = 3;
-    JZX_EXPECT_EQ(jzx_schedule_with_fixed_delay_with_options(
-                      rig.loop, TICK_NS, TICK_NS, rig.to, JZX_NOBODY, NULL, 0, 1,
-                      &JZX_SCHEDULE_OPTS(.skip_missed = true, .backlog_limit = 1), &job),
+/* The actor that runs functions ends; the scheduler makes another after its next tick. */
+static void kill_runner(void) {
+    jzx_actor_info info = {.size = sizeof info};
+    uint64_t cursor = 0;
+    while (jzx_actor_next(rig.loop, &cursor, &info) == JZX_OK) {
+        if (strcmp(info.name, "jzx-schedule") == 0)
+            JZX_EXPECT_EQ(jzx_actor_stop(rig.loop, info.id, JZX_STOP_KILL), JZX_OK);
+    }
+    rig_step(&rig);
+}
+
+/* A function job whose runner is gone during that number of ticks. */
+static jzx_job_id miss_runs(const jzx_schedule_opts *opts, uint32_t ticks) {
+    jzx_job_id job = JZX_NO_JOB;
+    JZX_EXPECT_EQ(jzx_schedule_with_fixed_delay_fn(rig.loop, TICK_NS, TICK_NS, opts, &job,
+                                                   call_down, &rig.notes),
                   JZX_OK);
-    rig_pass(&rig, 5);
-    JZX_EXPECT(rig.notes.count >= 4);
-    for (uint32_t i = 0; i < rig.notes.count; i++)
-        rig_expect_batch(&rig, i, 1, 0, JZX_JOB_FIXED_DELAY);
+    for (uint32_t i = 0; i < ticks; i++) {
+        kill_runner();
+        rig_pass(&rig, 1);
+        JZX_EXPECT_EQ(rig.notes.count, 0);
+    }
+    rig_pass(&rig, 1);
+    return job;
+}
+
+JZX_TEST(a_fixed_delay_that_skips_missed_runs_counts_one_and_is_never_cancelled, "B+rules") {
+    rig_open(&rig, NULL);
+    jzx_job_id job = miss_runs(&JZX_SCHEDULE_OPTS(.skip_missed = true, .backlog_limit = 4), 5);
+    JZX_EXPECT_EQ(rig.notes.count, 1);
+    rig_expect_batch(&rig, 0, 1, 0, JZX_JOB_FIXED_DELAY);
     rig_expect_state(&rig, job, JZX_JOB_SCHEDULED);
+    rig_pass(&rig, 1);
+    JZX_EXPECT_EQ(rig.notes.count, 2);
+    rig_expect_batch(&rig, 1, 1, 0, JZX_JOB_FIXED_DELAY);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_fixed_delay_folds_the_runs_that_it_missed_and_has_a_limit, "B+rules") {
+    rig_open(&rig, NULL);
+    jzx_job_id job = miss_runs(&JZX_SCHEDULE_OPTS(.backlog_limit = 5), 5);
+    JZX_EXPECT_EQ(rig.notes.count, 1);
+    rig_expect_batch(&rig, 0, 6, 5, JZX_JOB_FIXED_DELAY);
+    rig_expect_state(&rig, job, JZX_JOB_SCHEDULED);
+    rig_close(&rig);
+    rig_open(&rig, NULL);
+    job = miss_runs(&JZX_SCHEDULE_OPTS(.backlog_limit = 4), 5);
+    JZX_EXPECT_EQ(rig.notes.count, 0);
+    rig_expect_state(&rig, job, JZX_JOB_CANCELLED);
+    JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_BACKLOG_EXCEEDED, NULL), 1);
     rig_close(&rig);
 }

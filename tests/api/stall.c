@@ -71,9 +71,14 @@ static void on_event(void *ctx, const jzx_event *event) {
     pthread_mutex_unlock(&events.lock);
 }
 
-static void observe(jzx_loop *loop) {
-    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = on_event), NULL),
+static void observe_with(jzx_loop *loop, void (*callback)(void *ctx, const jzx_event *event)) {
+    events.stall_count = events.end_count = 0;
+    assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = callback), NULL),
                      JZX_OK);
+}
+
+static void observe(jzx_loop *loop) {
+    observe_with(loop, on_event);
 }
 
 /* ---- one behaviour that waits, and one of the same worker that lets it go on ---- */
@@ -251,38 +256,53 @@ JZX_TEST(the_threads_of_stalled_workers_are_used_again) {
 
 /* ---- what is reported ---- */
 
+/* The report of the turn that gets stuck. On a busy machine others are reported, too, and that one
+ * may have been over before it was a stall, or was seen by nobody while it stood: so as often as it
+ * takes. NULL: it is never reported. */
+static const struct seen *stall_of_stuck(jzx_loop *loop, bool has_stack) {
+    for (uint32_t i = 0; i < 15 && events.stall_count < 64; i++) {
+        struct stuck stuck;
+        uint32_t at = events.stall_count;
+        stuck_open(loop, &stuck, 1, 1, NULL);
+        run(loop);
+        JZX_EXPECT_EQ(stuck.lost, 1);
+        for (; at < events.stall_count; at++) {
+            const jzx_event *event = &events.stalls[at].event;
+            if (event->tag == GO && event->handed_over && (event->stack_count > 0 || !has_stack))
+                return &events.stalls[at];
+        }
+    }
+    return NULL;
+}
+
 JZX_TEST(a_stall_is_reported_with_who_what_and_where, "E8") {
-    struct stuck stuck;
     jzx_loop *loop = open_loop(2);
     observe(loop);
-    stuck_open(loop, &stuck, 1, 1, NULL);
-    run(loop);
-    assert_true(events.stall_count >= 1);
-    const struct seen *seen = &events.stalls[0];
+    const struct seen *seen = stall_of_stuck(loop, false);
+    assert_non_null(seen);
     JZX_EXPECT(seen->event.actor != JZX_NOBODY);
     assert_string_equal(seen->name, "stuck");
-    JZX_EXPECT_EQ(seen->event.tag, GO);
     JZX_EXPECT_EQ(seen->event.worker, 1);
     JZX_EXPECT(seen->event.elapsed_ns >= STALL_AFTER);
-    JZX_EXPECT(seen->event.handed_over);
     JZX_EXPECT_EQ(seen->event.stack_count, 0); /* nobody asked for it */
     JZX_EXPECT_EQ(fixture_stats(loop).stalls, events.stall_count);
     fixture_destroy(loop);
 }
 
 JZX_TEST(the_end_of_a_stall_is_reported_when_the_worker_went_on, "E8") {
-    struct stuck stuck;
     jzx_loop *loop = open_loop(2);
     observe(loop);
-    stuck_open(loop, &stuck, 1, 1, NULL);
-    run(loop);
-    assert_true(events.stall_count >= 1);
+    const struct seen *seen = stall_of_stuck(loop, false);
+    assert_non_null(seen);
     assert_int_equal(events.end_count, events.stall_count);
-    JZX_EXPECT_EQ(events.ends[0].event.actor, events.stalls[0].event.actor);
-    JZX_EXPECT_EQ(events.ends[0].event.tag, GO);
-    JZX_EXPECT_EQ(events.ends[0].event.worker, 1);
-    JZX_EXPECT(events.ends[0].event.elapsed_ns >= STALL_AFTER);
-    assert_string_equal(events.ends[0].name, "stuck");
+    uint32_t at = 0;
+    while (at < events.end_count &&
+           (events.ends[at].event.actor != seen->event.actor || events.ends[at].event.tag != GO))
+        at++;
+    assert_true(at < events.end_count);
+    JZX_EXPECT_EQ(events.ends[at].event.worker, 1);
+    JZX_EXPECT(events.ends[at].event.elapsed_ns >= STALL_AFTER);
+    assert_string_equal(events.ends[at].name, "stuck");
     fixture_destroy(loop);
 }
 
@@ -359,19 +379,18 @@ JZX_TEST(a_stall_shows_the_stack_if_a_signal_may_be_used) {
     int number = SIGRTMIN + 3;
     struct sigaction mine = {.sa_handler = handle_signal};
     struct sigaction after;
-    struct stuck stuck;
     assert_int_equal(sigaction(number, &mine, NULL), 0);
     jzx_loop *loop = fixture_loop_with(
         &JZX_CONFIG(.workers = 2, .stall_after_ns = STALL_AFTER, .stall_signal = number));
     assert_non_null(loop);
     observe(loop);
-    stuck_open(loop, &stuck, 1, 1, NULL);
-    run(loop);
-    assert_true(events.stall_count >= 1);
 #if defined(__GLIBC__)
-    JZX_EXPECT(events.stalls[0].event.stack_count > 0);
+    const struct seen *seen = stall_of_stuck(loop, true);
+#else
+    const struct seen *seen = stall_of_stuck(loop, false);
 #endif
-    JZX_EXPECT(events.stalls[0].event.stack_count == 0 || events.stalls[0].event.stack != NULL);
+    assert_non_null(seen);
+    JZX_EXPECT(seen->event.stack_count == 0 || seen->event.stack != NULL);
     JZX_EXPECT_EQ(handled_signals, 0); /* it was the library's during the run */
     assert_int_equal(sigaction(number, NULL, &after), 0);
     JZX_EXPECT(after.sa_handler == handle_signal);
@@ -466,8 +485,7 @@ JZX_TEST(a_stall_has_one_end_also_if_it_is_relieved_after_it_was_reported) {
     late.loop = fixture_loop_with(
         &JZX_CONFIG(.workers = 2, .stall_after_ns = STALL_AFTER, .spare_threads_max = 1));
     assert_non_null(late.loop);
-    assert_int_equal(
-        jzx_loop_set_observer(late.loop, &JZX_OBSERVER(.on_event = pass_spare_on), NULL), JZX_OK);
+    observe_with(late.loop, pass_spare_on);
     sem_init(&late.held.go, 0, 0);
     late.holder = fixture_spawn(late.loop, &JZX_SPAWN_OPTS(.behavior = hold_on, .state = &late.held,
                                                            .place = JZX_PLACE_WORKER(0)));

@@ -400,6 +400,60 @@ JZX_TEST(timers_that_are_cancelled_do_not_pile_up, "C28", "E50", "B+actor") {
     timing_close(&timing);
 }
 
+/* CANCELLED_MAX of timer.c: the cancelled timers that wake their home. */
+#define CANCELLED_MAX 256u
+
+static jzx_timer_id long_timers[3 * CANCELLED_MAX];
+
+static void set_long_timers(jzx_context *ctx) {
+    for (uint32_t i = 0; i < 3 * CANCELLED_MAX; i++)
+        long_timers[i] = timing_set(ctx->loop, ctx->self, 1, JZX_SECOND(3600));
+}
+
+struct canceller {
+    jzx_loop *loop;
+    uint32_t first;
+    uint32_t count;
+};
+
+static void *cancel_long_timers(void *arg) {
+    const struct canceller *self = arg;
+    for (uint32_t i = 0; i < self->count; i++)
+        JZX_EXPECT_EQ(jzx_timer_cancel(self->loop, long_timers[self->first + i]), JZX_OK);
+    return NULL;
+}
+
+static void cancel_elsewhere(jzx_loop *loop, uint32_t first, uint32_t count) {
+    struct canceller canceller = {loop, first, count};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_long_timers, &canceller), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Only a wake ends the sleep of an idle loop: its descriptor says whether there was one. */
+JZX_TEST(a_loop_that_sleeps_is_woken_to_free_many_cancelled_timers_and_not_for_few, "C28", "E50") {
+    struct diary diary = {0};
+    struct timing timing = timing_open();
+    int fd = jzx_loop_fd(timing.loop);
+    jzx_actor_id id = timing_spawn(&timing, &diary);
+    timing_do(&timing, id, set_long_timers);
+    timing_step(&timing);
+    JZX_EXPECT(!is_readable(fd));
+    cancel_elsewhere(timing.loop, 0, CANCELLED_MAX - 1);
+    JZX_EXPECT(!is_readable(fd));
+    cancel_elsewhere(timing.loop, CANCELLED_MAX - 1, 1);
+    JZX_EXPECT(is_readable(fd));
+    JZX_EXPECT_EQ(timing_pending(timing.loop), 3 * CANCELLED_MAX);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(timing_pending(timing.loop), 2 * CANCELLED_MAX);
+    JZX_EXPECT(!is_readable(fd));
+    cancel_elsewhere(timing.loop, CANCELLED_MAX, CANCELLED_MAX);
+    JZX_EXPECT(is_readable(fd)); /* again */
+    timing_step(&timing);
+    JZX_EXPECT_EQ(timing_pending(timing.loop), CANCELLED_MAX);
+    timing_close(&timing);
+}
+
 JZX_TEST(timers_allocate_nothing_once_warm, "C17", "C+goal") {
     static struct diary diary;
     struct timing timing = timing_open();

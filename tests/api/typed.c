@@ -434,6 +434,83 @@ JZX_TEST(two_types_of_one_name_must_be_alike, "E21") {
     fixture_destroy(loop);
 }
 
+/* A type of the same name, whose message of that number is another one. */
+static jzx_err register_changed(jzx_loop *loop, uint32_t index, size_t len, size_t answer_len,
+                                const char *name) {
+    static jzx_message_type messages[JZX_TYPE_MESSAGES_MAX];
+    static jzx_actor_type type;
+    type = account_type;
+    memcpy(messages, type.messages, type.message_count * sizeof messages[0]);
+    messages[index].len += len;
+    messages[index].answer_len += answer_len;
+    if (name != NULL)
+        messages[index].name = name;
+    type.messages = messages;
+    return jzx_type_register(loop, &type);
+}
+
+/* One more, and all of them begin. */
+static void open_and_run(jzx_loop *loop, uint32_t before) {
+    ledger = (struct ledger){0};
+    open_account(loop);
+    run_loop(loop);
+    assert_int_equal(ledger.opened, before + 1);
+}
+
+JZX_TEST(types_of_one_name_have_the_same_messages_in_names_and_lengths, "E21") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_type shorter = account_type;
+    shorter.message_count--;
+    assert_int_equal(jzx_type_register(loop, &account_type), JZX_OK);
+    for (uint32_t i = 0; i < account_type.message_count; i++) {
+        assert_int_equal(register_changed(loop, i, 0, 0, NULL), JZX_OK);
+        assert_int_equal(register_changed(loop, i, 1, 0, NULL), JZX_ERR_EXISTS);
+        assert_int_equal(register_changed(loop, i, 0, 1, NULL), JZX_ERR_EXISTS);
+        assert_int_equal(register_changed(loop, i, 0, 0, "another"), JZX_ERR_EXISTS);
+    }
+    assert_int_equal(jzx_type_register(loop, &shorter), JZX_ERR_EXISTS);
+    open_and_run(loop, 0);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_walk_over_types_that_has_ended_goes_on_with_a_new_type, "E21") {
+    jzx_loop *loop = fixture_loop();
+    jzx_type_info info = {.size = sizeof info};
+    uint64_t cursor = 0;
+    assert_int_equal(jzx_type_next(loop, &cursor, &info), JZX_ERR_INVALID_ARG);
+    assert_int_equal(cursor, 0);
+    open_account(loop);
+    assert_int_equal(jzx_type_next(loop, &cursor, &info), JZX_OK);
+    assert_string_equal(info.type->name, "account");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(jzx_type_next(loop, &cursor, &info), JZX_ERR_INVALID_ARG);
+    assert_string_equal(info.type->name, "account"); /* as it was */
+    assert_int_equal(jzx_type_register(loop, &countdown_type), JZX_OK);
+    assert_int_equal(jzx_type_next(loop, &cursor, &info), JZX_OK);
+    assert_string_equal(info.type->name, "countdown");
+    open_and_run(loop, 1);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(all_instances_are_counted_and_as_many_written_as_there_is_room_for, "E21") {
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id ids[4] = {7, 7, 7, 7};
+    jzx_actor_id a = open_account(loop);
+    jzx_actor_id b = open_account(loop);
+    jzx_actor_id c = open_account(loop);
+    assert_int_equal(jzx_type_instances(loop, "account", NULL, 0), 3);
+    assert_int_equal(jzx_type_instances(loop, "account", ids, 0), 3);
+    assert_int_equal(ids[0], 7);
+    assert_int_equal(jzx_type_instances(loop, "account", ids, 2), 3);
+    assert_true(ids[0] == a && ids[1] == b && ids[2] == 7);
+    assert_int_equal(jzx_type_instances(loop, "account", ids, 4), 3);
+    assert_true(ids[0] == a && ids[1] == b && ids[2] == c && ids[3] == 7);
+    assert_int_equal(jzx_type_instances(loop, "accounts", ids, 4), 0);
+    assert_int_equal(jzx_type_instances(loop, "account", NULL, 1), 0);
+    open_and_run(loop, 3);
+    fixture_destroy(loop);
+}
+
 /* ---- event-driven ---- */
 
 #define LISTENER(T, STATE, ON, ASK)                                                                \
@@ -539,6 +616,61 @@ JZX_TEST(a_source_must_fit_the_message_it_sends, "E22") {
     run_loop(loop);
     assert_true(jzx_type_of(loop, id) == NULL); /* its init has failed */
     assert_int_equal(fixture_stats(loop).failed, 1);
+    fixture_destroy(loop);
+}
+
+static jzx_err refuse_source(jzx_loop *loop, jzx_source source) {
+    jzx_actor_id id = 7;
+    jzx_err err = jzx_spawn_on(loop, &JZX_SPAWN_OPTS(.type = &listener_type), &source, &id);
+    assert_int_equal(id, 7);
+    return err;
+}
+
+JZX_TEST(a_source_of_each_kind_needs_a_message_of_its_own_length, "E22") {
+    jzx_loop *loop = fixture_loop();
+    const uint32_t tags[] = {listener_tag_readable(), listener_tag_signalled(), listener_tag_tick(),
+                             listener_tag_odd()};
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i >= 2) { /* the first two have one length */
+            assert_int_equal(refuse_source(loop, JZX_ON_FD(0, JZX_IO_READ, tags[i])),
+                             JZX_ERR_INVALID_ARG);
+            assert_int_equal(refuse_source(loop, JZX_ON_SIGNAL(SIGUSR1, tags[i])),
+                             JZX_ERR_INVALID_ARG);
+        }
+        if (i != 2)
+            assert_int_equal(refuse_source(loop, JZX_ON_TIMER(1, JZX_FIXED_RATE, tags[i])),
+                             JZX_ERR_INVALID_ARG);
+    }
+    jzx_source wrong = JZX_ON_TIMER(1, JZX_FIXED_RATE, tags[2]);
+    wrong.repeat = (jzx_repeat)(JZX_FIXED_DELAY + 1);
+    assert_int_equal(refuse_source(loop, wrong), JZX_ERR_INVALID_ARG);
+    wrong = JZX_ON_TIMER(1, JZX_FIXED_RATE, tags[2]);
+    wrong.kind = (jzx_source_kind)(JZX_SOURCE_TIMER + 1);
+    assert_int_equal(refuse_source(loop, wrong), JZX_ERR_INVALID_ARG);
+    assert_int_equal(fixture_stats(loop).spawned, 0);
+    fixture_destroy(loop);
+}
+
+static jzx_err note_init(jzx_context *ctx) {
+    (void)ctx;
+    jzx_test_ran();
+    return JZX_OK;
+}
+
+JZX_TEST(an_init_runs_after_its_actor_was_bound_and_not_if_that_failed, "E22") {
+    jzx_loop *loop = fixture_loop();
+    const jzx_spawn_opts opts = JZX_SPAWN_OPTS(.type = &listener_type, .init = note_init);
+    jzx_source sources[] = {JZX_ON_FD(-1, JZX_IO_READ, listener_tag_readable()),
+                            JZX_ON_SIGNAL(SIGKILL, listener_tag_signalled()),
+                            JZX_ON_TIMER(JZX_SECOND(3600), JZX_FIXED_RATE, listener_tag_tick())};
+    for (uint32_t i = 0; i < 3; i++) {
+        jzx_actor_id id;
+        assert_int_equal(jzx_spawn_on(loop, &opts, &sources[i], &id), JZX_OK);
+        run_loop(loop);
+        assert_int_equal(fixture_stats(loop).failed, i < 2 ? i + 1 : 2);
+        assert_true((jzx_type_of(loop, id) == NULL) == (i < 2));
+        assert_int_equal(jzx_test_runs(), i < 2 ? 0 : 1);
+    }
     fixture_destroy(loop);
 }
 

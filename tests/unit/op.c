@@ -4,6 +4,8 @@
 
 #include "fixture.h"
 
+#include <stdlib.h>
+
 enum { GO = 1, DONE };
 
 #define OPS_MAX 300u
@@ -323,4 +325,100 @@ JZX_TEST(a_part_hears_of_each_message_that_is_handled_and_of_each_slot_that_goes
     complete(scene.loop, scene.owner.slots[3], JZX_OK, NULL, 0);
     JZX_EXPECT_EQ(released, 4);
     fixture_destroy(scene.loop);
+}
+
+/* ---- what it holds when nobody is left to hear of it ---- */
+
+/* Too much for a slab: what is forgotten is missed at the end of the loop. */
+#define MUCH 300000u
+
+enum end { END_PENDING, END_CANCELLED, END_DONE };
+
+static struct jzx__op *waited_op;
+
+static jzx_behavior_result begin_waited(jzx_context *ctx, const jzx_message *msg) {
+    const struct jzx__op_spec *spec = ctx->state;
+    struct jzx__own own;
+    (void)msg;
+    jzx_test_ran();
+    JZX_EXPECT(jzx__own_begin(&own, ctx));
+    JZX_EXPECT_EQ(jzx__op_begin(&own, spec, &waited_op), JZX_OK);
+    jzx__op_launch(waited_op);
+    jzx__own_end(&own);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* Its owner begins an operation and ends before it, with it, or after it. */
+static void end_owner_of(struct jzx__op_spec spec, enum end end) {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    uint64_t before = fixture_bytes();
+    cancels = 0;
+    completes_at_cancel = end == END_CANCELLED;
+    jzx_actor_id id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = begin_waited, .state = &spec));
+    fixture_send(loop, id, GO);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT(fixture_bytes() >= before + MUCH);
+    if (end == END_DONE)
+        complete(loop, waited_op, JZX_OK, "x", 1);
+    JZX_EXPECT_EQ(jzx_actor_stop(loop, id, JZX_STOP_KILL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(cancels, end != END_DONE);
+    if (end == END_PENDING) {
+        JZX_EXPECT(fixture_bytes() >= before + MUCH); /* the part may still write there */
+        complete(loop, waited_op, JZX_OK, "x", 1);
+        JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    }
+    JZX_EXPECT(fixture_bytes() < before + MUCH);
+    JZX_EXPECT_EQ(fixture_stats(loop).exited, 1);
+    fixture_destroy(loop);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+    completes_at_cancel = false;
+}
+
+/* O6, O9. */
+JZX_TEST(the_block_of_an_operation_without_an_owner_is_freed_when_it_completes) {
+    for (int borrows = 0; borrows < 2; borrows++) {
+        for (int end = END_PENDING; end <= END_DONE; end++)
+            end_owner_of((struct jzx__op_spec){.ops = &can_cancel,
+                                               .capacity = MUCH,
+                                               .is_waited = true,
+                                               .borrows = borrows != 0},
+                         (enum end)end);
+    }
+    JZX_EXPECT_EQ(jzx_test_runs(), 6);
+}
+
+/* The same of one whose result would have been a message. */
+JZX_TEST(the_message_of_an_operation_without_an_owner_is_freed_when_it_completes) {
+    for (int end = END_PENDING; end <= END_DONE; end++)
+        end_owner_of((struct jzx__op_spec){.ops = &can_cancel, .capacity = MUCH, .tag = DONE},
+                     (enum end)end);
+    JZX_EXPECT_EQ(jzx_test_runs(), 3);
+}
+
+/* ---- slots ---- */
+
+/* S2: a worker that frees what others have begun keeps some, and gives the rest to all. */
+JZX_TEST(a_worker_keeps_few_free_slots_and_gives_the_others_away) {
+    static struct jzx__op *ops[OPS_MAX];
+    const jzx_allocator allocator = fixture_allocator();
+    struct jzx__op_slots *slots = aligned_alloc(JZX_CACHE_LINE, sizeof *slots);
+    struct jzx__op_cache a = {.free = NULL};
+    struct jzx__op_cache b = {.free = NULL};
+    assert_non_null(slots);
+    jzx__op_slots_init(slots, &allocator);
+    for (uint32_t i = 0; i < OPS_MAX; i++)
+        assert_non_null(ops[i] = jzx__op_slot_alloc(slots, &a));
+    uint32_t minted = jzx__atomic_load_relaxed(&slots->minted);
+    for (uint32_t i = 0; i < OPS_MAX; i++) {
+        jzx__op_slot_free(slots, &b, ops[i]);
+        JZX_EXPECT(b.count <= JZX__OP_CACHE_MAX);
+    }
+    for (uint32_t i = 0; i < OPS_MAX - JZX__OP_CACHE_MAX; i++)
+        assert_non_null(jzx__op_slot_alloc(slots, &a));
+    JZX_EXPECT_EQ(jzx__atomic_load_relaxed(&slots->minted), minted); /* none is new */
+    jzx__op_slots_deinit(slots);
+    free(slots);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
 }

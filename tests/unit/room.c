@@ -220,6 +220,38 @@ JZX_TEST(threads_in_line_hear_of_the_end_of_their_target) {
     }
 }
 
+static jzx_behavior_result drain_target(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, scene.id, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    return JZX_BEHAVIOR_STOP;
+}
+
+/* F3. It sleeps, and what waits in its mailbox is handled later. */
+JZX_TEST(threads_in_line_hear_at_once_that_their_target_works_off_its_queue) {
+    for (int seen = 0; seen < 2; seen++) { /* whether or not it knew of them */
+        scene_open(receive_late);
+        jzx_loop *loop = scene.timing.loop;
+        for (uint32_t i = 0; i < 3; i++)
+            start_thread(i, JZX_NEVER);
+        await_line(loop, scene.id, 3);
+        if (seen)
+            timing_step(&scene.timing);
+        fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = drain_target)), 1);
+        timing_step(&scene.timing);
+        for (uint32_t i = 0; i < 3; i++)
+            join_thread(i, JZX_ERR_NO_SUCH_ACTOR);
+        start_thread(3, JZX_NEVER);
+        join_thread(3, JZX_ERR_NO_SUCH_ACTOR);
+        assert_int_equal(line_length(loop, scene.id), 0);
+        assert_int_equal(scene.target.count, 0);
+        timing_advance(&scene.timing, JZX_SECOND(100));
+        assert_int_equal(scene.target.count, CAP);
+        scene_close();
+    }
+    assert_int_equal(jzx_test_runs(), 2);
+}
+
 JZX_TEST(threads_in_line_hear_that_the_loop_is_closed) {
     scene_open(receive_late);
     for (uint32_t i = 0; i < 3; i++)
