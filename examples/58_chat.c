@@ -163,8 +163,8 @@ static jzx_err take_line(jzx_context *ctx, struct member *self) {
     return jzx_stream_send(ctx, self->stream, busy, sizeof busy - 1);
 }
 
-/* Those of ASCII, and those that UTF-8 writes as 0xC2 and a second byte, which replaces the first.
- * '\r' ends the lines of some clients, and is left out. False: the line is too long. */
+/* A control character becomes '?': one of ASCII, or one that UTF-8 writes as 0xC2 and a second
+ * byte. Some clients end lines with "\r\n": '\r' is left out. False: the line is too long. */
 static bool take_byte(struct member *self, unsigned char byte) {
     unsigned char last = self->len == 0 ? 0 : (unsigned char)self->line[self->len - 1];
     if (byte == '\r')

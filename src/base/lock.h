@@ -35,9 +35,9 @@ static inline bool jzx__lock_try_acquire(struct jzx__lock *lock) {
     return pthread_mutex_trylock(&lock->mutex) == 0;
 }
 
-/* Of an object that nobody knows yet: only a stale handle may lead others there, and they hold no
- * second lock. So it is no part of any order of locks. ThreadSanitizer takes that from a try; else
- * it would report a cycle when two records of a pool have exchanged their roles. */
+/* The object is new: other threads come to its lock only by a stale handle, and take no second lock
+ * under it. So the lock has no place in the order of locks. ThreadSanitizer learns that from a try;
+ * else it reports a cycle when two records of a pool have exchanged their roles. */
 static inline void jzx__lock_acquire_unordered(struct jzx__lock *lock) {
 #if defined(JZX__HAS_TSAN)
     while (!jzx__lock_try_acquire(lock))

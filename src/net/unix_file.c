@@ -18,9 +18,9 @@ static int open_dir(const struct jzx__os *os, const char *path, struct jzx__unix
     return file->dir < 0 ? file->dir : 0;
 }
 
-/* True if a socket has the name and nobody has that open. A socket of another type asks, which a
- * listener refuses in another way, and does not see. connect(2) refuses what is no socket with the
- * same error, and follows links: so the file itself is looked at. */
+/* True if a socket has the name and no process has it open. A socket of another type asks: a
+ * listener refuses that with another error and does not see it. connect(2) says ECONNREFUSED of
+ * other files, too, and follows links: so the file itself is looked at. */
 static bool is_left_behind(const struct jzx__os *os, const struct jzx__unix_file *file,
                            const struct jzx__address *address) {
     struct stat stat;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a Unix socket that listens. It is known by its directory, its name there, its device
- * and its inode: a listener that is closed removes that file, wherever the process works by then,
- * and no other that has come to the name since.
+/* The file of a Unix socket that listens, known by its directory, name, device and inode. A
+ * listener that is closed removes that file, also after a chdir(2), and no other that has the name
+ * by then.
  *
  * The number of an inode is unique only while the socket is open, which keeps the inode. So a file
  * is removed before its socket is shut down or closed. */

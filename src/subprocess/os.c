@@ -39,7 +39,7 @@
 /* Descriptors that other threads open while the list is made have the numbers next to it. */
 #define FD_MARGIN 32
 
-/* Without FD_FOLDER so many numbers are tried: fs.nr_open, if nobody has changed it. */
+/* Numbers that are tried without FD_FOLDER: the usual fs.nr_open. */
 #define FD_TRIED_MAX (1 << 20)
 
 /* ---- starting ---- */

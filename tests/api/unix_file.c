@@ -26,7 +26,7 @@ static struct {
     unsigned finished;
 } folder;
 
-/* The process works there meanwhile. */
+/* It is the working directory until folder_remove. */
 static void folder_enter(void) {
     folder.descriptors = descriptors_open();
     folder.finished = 0;

@@ -19,7 +19,7 @@ static bool has_proc;
 #include <jzx/fiber.h>
 #include <jzx/subprocess.h>
 
-/* What is left of those that are open here, close to each other and far away. */
+/* The program prints which of our descriptors it has. */
 static void look_at_descriptors(jzx_context *ctx) {
     static const char *const argv[] = {"/bin/sh", "-c",
                                        "for i in 3 4 5 6 7 8 9 150 151 300; do\n"
