@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes that grow by lengths and counts of a caller. A sum or product beyond SIZE_MAX would wrap
- * round to a small size, and a block of that size would be written beyond its end: so every size of
- * a block that such a length is part of comes from here, unless the length was bounded before. */
+ * round to a small size, and a block of that size would be written beyond its end. So the size of a
+ * block comes from here if such a length is part of it and was not bounded before. */
 #ifndef JZX_BASE_SIZE_H
 #define JZX_BASE_SIZE_H
 

@@ -19,7 +19,7 @@ struct jzx__beside {
     const struct jzx__file_os *os;
     const char *target;
     bool is_by_name;  /* W2: files without a name do not do */
-    bool cannot_link; /* the outcome of the end: all of it is to be done again, by name */
+    bool cannot_link; /* set by the end: the caller does all of it again, by name */
     bool has_name;    /* path is one of its own */
     int fd;
     char path[JZX__PATH_SIZE_MAX];

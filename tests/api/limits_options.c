@@ -137,6 +137,44 @@ JZX_TEST(a_size_in_options_that_no_memory_could_hold_is_refused) {
     check_limits(LIMITS(limits), NULL);
 }
 
+/* ---- a loop ---- */
+
+#define FIELD(name) offsetof(jzx_config, name)
+
+/* At UINT32_MAX or near it each field is refused, or has a meaning that costs nothing yet. */
+JZX_TEST(a_number_of_a_configuration_at_its_limit_is_refused_or_makes_a_loop) {
+    static const size_t fields[] = {FIELD(max_actors),
+                                    FIELD(default_mailbox_cap),
+                                    FIELD(max_msgs_per_actor),
+                                    FIELD(max_actors_per_tick),
+                                    FIELD(max_async_drain),
+                                    FIELD(spare_threads_max),
+                                    FIELD(local_queue_size),
+                                    FIELD(global_queue_size),
+                                    FIELD(steal_batch),
+                                    FIELD(max_groups),
+                                    FIELD(max_members_per_group),
+                                    FIELD(max_calls),
+                                    FIELD(max_io_watchers),
+                                    FIELD(urgent_cap)};
+    static const uint32_t values[] = {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX / 2,
+                                      UINT32_MAX / 2 + 1};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0] * 4; i++) {
+        jzx_config config =
+            JZX_CONFIG(.workers = 1, .allocator = limited, .log = {.level = JZX_LOG_OFF});
+        memcpy((char *)&config + fields[i / 4], &values[i % 4], sizeof values[0]);
+        bool is_right = jzx_config_check(&config, NULL) == JZX_OK;
+        loop = jzx_loop_create(&config);
+        JZX_EXPECT(is_right || loop == NULL);
+        if (loop == NULL)
+            continue;
+        fixture_send(loop, fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = ignore)), 1);
+        JZX_EXPECT_EQ(jzx_loop_step(loop, 0), JZX_OK);
+        fixture_destroy(loop);
+    }
+    assert_int_equal(fixture_bytes(), 0);
+}
+
 /* ---- processors ---- */
 
 static jzx_processor *processor;
