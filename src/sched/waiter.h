@@ -38,9 +38,10 @@
  *       the party has waited 2^32 times meanwhile. Claims through links are never late (A5).
  *   A9  nobody takes a second lock while it has that of a source. Nothing of the user runs under
  *       one, and a thread with a seat takes it inside its bracket (S4).
- *   A10 a source claims no wait of a party that is **doomed**: its actor has been told to end, or has
- *       ended, and will not go on. Its link is taken out of the list, and the next one is tried. The
- *       end of the actor claims the wait. So a call that never returns hands nothing over.
+ *   A10 a source claims no wait of a party that is **doomed**: its actor has been told to end, or
+ *       has ended, and will not go on. Its link is taken out of the list, and the next one is
+ *       tried. The end of the actor claims the wait. So a call that never returns hands nothing
+ *       over.
  *
  * Wakers come late: {wake, who} is called after the lock is released, when the party may have gone
  * on, ended the wait and begun another. So a wake means "look again", never "you have it": a task
