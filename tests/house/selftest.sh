@@ -32,7 +32,7 @@ apply_rule() {
         cc -shared -fPIC -o "$tree/lib.so" "$tree"/src/*/*.c &&
             sh "$house/exports.sh" "$tree/lib.so" "$tree/include"
         ;;
-    deaf) sh "$house/deaf.sh" "$tree/program" "$tree/may_pass.txt" "$tree/scratch" ;;
+    deaf) sh "$house/deaf.sh" "$tree/program" "$tree/may_pass.txt" "$tree/scratch" $canary ;;
     requirements) sh "$house/../../tools/requirements.sh" check "$tree" ;;
     *) sh "$house/$rule.sh" "$tree" ;;
     esac
