@@ -15,7 +15,7 @@
 
 struct jzx__owned;
 
-/* What a loop keeps: NULL if it does not track. False without memory. */
+/* Sets loop->owned, to NULL if the loop does not track. False without memory. */
 bool jzx__owned_open(struct jzx_loop *loop, const jzx_config *config);
 void jzx__owned_close(struct jzx_loop *loop);
 

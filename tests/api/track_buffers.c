@@ -30,7 +30,7 @@ static jzx_config tracking(struct lines *lines) {
                       .log = {.write = keep_line, .ctx = lines, .level = JZX_LOG_WARN});
 }
 
-/* True if a line says that such a buffer was not released, and by whom. */
+/* True if a line says that such a buffer was not released, and names that taker. */
 static bool is_told(const struct lines *lines, const char *what, const char *who) {
     for (uint32_t i = 0; i < lines->count; i++) {
         if (strstr(lines->text[i], what) != NULL && strstr(lines->text[i], who) != NULL &&

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 #
 # deaf.sh PROGRAM MAY_PASS SCRATCH CANARY [SOURCES]: a test of behaviour fails where no behaviour
-# runs. PROGRAM is a suite with a library that calls neither behaviours nor inits (deaf/turn.c): once
-# as if all of them returned JZX_BEHAVIOR_OK, and once JZX_BEHAVIOR_STOP, so that loops come to their
-# end. The tests that need no user code are in the file MAY_PASS. With the folder SOURCES, files there
-# that have no user code are left out. A test that waits for ever is ended, and has failed: on a busy
-# machine one that would pass may be ended too, but none is blamed.
+# runs. PROGRAM is a suite with a library that calls neither behaviours nor inits (deaf/turn.c):
+# once as if all of them returned JZX_BEHAVIOR_OK, and once JZX_BEHAVIOR_STOP, so that loops come to
+# their end. The tests that need no user code are in the file MAY_PASS. With the folder SOURCES,
+# files there that have no user code are left out. A test that waits for ever is ended, and has
+# failed: on a busy machine one that would pass may be ended too, but none is blamed.
 
 set -u
 program=$1 may_pass=$2 scratch=$3 canary=$4 sources=${5:-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop that is destroyed says which of its pools has blocks in use that nobody can have any
- * more, how large they are, and how many: each pool in a child process, which that ends. */
+/* A loop that is destroyed with blocks of a pool in use says which pool, how large they are, and
+ * how many. That ends the process: each pool has a child process here. */
 #include "base/leak.h"
 
 #include "actor/loop.h"
