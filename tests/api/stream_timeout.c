@@ -17,6 +17,7 @@ static struct {
     char address[JZX_ADDRESS_MAX];
     jzx_err read; /* the last */
     uint32_t reads;
+    jzx_clock *clock;
 } world;
 
 /* A stream that has failed has no descriptor any more. */
@@ -98,6 +99,7 @@ static void connect_both(jzx_context *ctx) {
     const jzx_connect_opts opts = JZX_CONNECT_OPTS(.stream = &idle_opts);
     JZX_EXPECT_EQ(jzx_tcp_accept_to(ctx, world.listener, ACCEPTED, NULL), JZX_OK);
     JZX_EXPECT_EQ(jzx_tcp_connect_to(ctx, world.address, &opts, CONNECTED, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_clock_advance(world.clock, IDLE_NS / 2), JZX_OK); /* it takes its time */
 }
 
 static void connect_only(jzx_context *ctx) {
@@ -109,6 +111,7 @@ static struct timing open_connection(struct diary *diary, turn_fn fn) {
     struct timing timing = timing_open();
     diary->then = note_streams;
     memset(&world, 0, sizeof world);
+    world.clock = timing.clock;
     jzx_actor_id id = timing_spawn(&timing, diary);
     timing_do(&timing, id, open_listener);
     timing_do(&timing, id, fn);

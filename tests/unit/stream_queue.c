@@ -151,6 +151,45 @@ JZX_TEST(the_queue_takes_its_bound_to_the_byte_and_one_long_write_alone) {
     run_fiber(fill_to_bound);
 }
 
+/* What is behind a write goes on when that is cancelled: notes, and a shutdown, which needs no
+ * room. */
+static void cancel_first(jzx_context *ctx) {
+    static const char piece[HIGH];
+    const jzx_stream_opts opts =
+        JZX_STREAM_OPTS(.queue_max = MAX, .queue_high = HIGH, .queue_low = LOW);
+    jzx_stream pair[2];
+    jzx_message msg;
+    jzx_op ops[2];
+    char byte;
+    size_t len;
+    open_pair(ctx, &opts, pair);
+    put(ctx, pair[0], LOW, JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_write_to(ctx, pair[0], piece, HIGH - LOW, DONE, &ops[0]), JZX_OK);
+    expect_note(ctx, pair[0], JZX_TAG_STREAM_HIGH, HIGH);
+    JZX_EXPECT_EQ(jzx_op_cancel(ctx->loop, ops[0]), JZX_OK);
+    expect_note(ctx, pair[0], JZX_TAG_STREAM_LOW, LOW);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
+    make_room(ctx, pair, LOW);
+    JZX_EXPECT_EQ(jzx_stream_write_to(ctx, pair[0], piece, HIGH, DONE, &ops[0]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_shutdown_to(ctx, pair[0], DONE, &ops[1]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_op_cancel(ctx->loop, ops[0]), JZX_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
+        const jzx_result *result = msg.data;
+        JZX_EXPECT_EQ(result->op, ops[i]);
+        JZX_EXPECT_EQ(result->err, i == 0 ? JZX_ERR_CANCELLED : JZX_OK);
+    }
+    for (unsigned i = 0; i < LOW; i++)
+        JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[1], &byte, 1, JZX_NEVER, &len), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[1], &byte, 1, JZX_NEVER, &len), JZX_ERR_END);
+    expect_counts(ctx, pair[0], LOW, 0);
+    finished++;
+}
+
+JZX_TEST(a_cancelled_write_lets_those_behind_it_go_at_once) {
+    run_fiber(cancel_first);
+}
+
 /* Without the options: a quarter of queue_max, and a quarter of that. */
 static void cross_default_marks(jzx_context *ctx) {
     jzx_stream pair[2];
