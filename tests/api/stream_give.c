@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { DATA = 7, DONE, GO, NEXT };
@@ -52,23 +53,33 @@ static void await_received(jzx_context *ctx, jzx_stream stream, uint64_t count) 
 
 /* ---- while it is active ---- */
 
+#define MUCH 1000u /* more than the first event has room for */
+
+static atomic_bool may_look;
+
+/* Two events, and then the rest. A receive would look at the events at once. */
 static void take_active(jzx_context *ctx) {
     jzx_message msg;
     jzx_stream pair[2];
+    uint32_t events = 0;
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, GO, JZX_NEVER, &msg), JZX_OK);
     memcpy(pair, msg.data, sizeof pair);
     jzx_actor_id giver = msg.sender;
     jzx_stream_info info = info_of(ctx->loop, pair[0]);
     JZX_EXPECT(info.owner == ctx->self && !info.is_active && info.received == 3);
     JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, 2), JZX_OK);
-    await_received(ctx, pair[0], 6); /* "two" is in the mailbox */
-    JZX_EXPECT_EQ(jzx_send(ctx->loop, giver, ctx->self, NULL, 0, NEXT), JZX_OK);
-    JZX_EXPECT_EQ(jzx_receive_tag(ctx, NEXT, JZX_NEVER, &msg), JZX_OK);
-    /* The giver has handled its own event meanwhile: nothing more was read for that. */
-    JZX_EXPECT_EQ(info_of(ctx->loop, pair[0]).received, 6);
-    expect_event(ctx, pair[0], JZX_STREAM_DATA, "two");
-    expect_event(ctx, pair[0], JZX_STREAM_DATA, "three");
-    expect_event(ctx, pair[0], JZX_STREAM_PASSIVE, "");
+    while (!atomic_load(&may_look))
+        (void)jzx_yield(ctx);
+    for (size_t got = 0; got < MUCH;) {
+        JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, JZX_NEVER, &msg), JZX_OK);
+        const jzx_stream_event *event = msg.data;
+        JZX_EXPECT_EQ(event->kind, events == 2 ? JZX_STREAM_PASSIVE : JZX_STREAM_DATA);
+        for (size_t i = 0; i < event->len; i++, got++)
+            JZX_EXPECT_EQ(((const char *)jzx_stream_data(event))[i], (char)got);
+        if (++events == 3)
+            JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, JZX_STREAM_ALWAYS), JZX_OK);
+    }
+    JZX_EXPECT(events > 3);
     JZX_EXPECT_EQ(jzx_send(ctx->loop, giver, ctx->self, NULL, 0, DONE), JZX_OK);
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, NEXT, JZX_NEVER, &msg), JZX_OK);
 }
@@ -76,20 +87,27 @@ static void take_active(jzx_context *ctx) {
 static void give_active(jzx_context *ctx) {
     jzx_stream pair[2];
     jzx_message msg;
+    char much[MUCH];
+    for (unsigned i = 0; i < MUCH; i++)
+        much[i] = (char)i;
+    atomic_store(&may_look, false);
     JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
     JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, JZX_STREAM_ALWAYS), JZX_OK);
     JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "one", 3), JZX_OK);
     await_received(ctx, pair[0], 3); /* it is in the mailbox, and stays there */
-    JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "two", 3), JZX_OK);
     jzx_actor_id to = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = take_active));
     JZX_EXPECT_EQ(jzx_stream_give(ctx, pair[0], to), JZX_OK);
     JZX_EXPECT(!info_of(ctx->loop, pair[0]).is_active);
     JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, 1), JZX_ERR_NOT_OWNER);
+    JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], much, MUCH), JZX_OK);
     JZX_EXPECT_EQ(jzx_send(ctx->loop, to, ctx->self, pair, sizeof pair, GO), JZX_OK);
-    JZX_EXPECT_EQ(jzx_receive_tag(ctx, NEXT, JZX_NEVER, &msg), JZX_OK);
-    JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "three", 5), JZX_OK);
+    await_received(ctx, pair[0], 4);
+    uint64_t received = info_of(ctx->loop, pair[0]).received;
+    JZX_EXPECT(received < 3 + MUCH);
     expect_event(ctx, pair[0], JZX_STREAM_DATA, "one");
-    JZX_EXPECT_EQ(jzx_send(ctx->loop, to, ctx->self, NULL, 0, NEXT), JZX_OK);
+    /* Its own event lets nothing more be read: that of the new owner is not handled yet. */
+    JZX_EXPECT_EQ(info_of(ctx->loop, pair[0]).received, received);
+    atomic_store(&may_look, true);
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, 0, &msg), JZX_ERR_TIMEOUT); /* and nothing else */
     JZX_EXPECT_EQ(jzx_send(ctx->loop, to, ctx->self, NULL, 0, NEXT), JZX_OK);
