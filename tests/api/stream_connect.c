@@ -135,3 +135,48 @@ JZX_TEST(a_connect_that_times_out_or_is_cancelled_leaves_no_descriptor) {
 JZX_TEST(a_connect_to_a_full_unix_backlog_that_ends_early_leaves_no_descriptor) {
     run_in_vain(true);
 }
+
+/* ---- a backlog that has room again ---- */
+
+static void connect_late(jzx_context *ctx) {
+    jzx_stream stream;
+    JZX_EXPECT_EQ(connect_now(ctx, JZX_NEVER, &stream), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_write(ctx, stream, "late", 4, JZX_NEVER), JZX_OK);
+    world.finished++;
+}
+
+/* A fiber, a message and a future wait for it. */
+static void make_room(jzx_context *ctx) {
+    jzx_stream connected[2];
+    jzx_stream stream;
+    jzx_message msg;
+    jzx_future *future;
+    jzx_op op;
+    open_full(ctx, connected);
+    JZX_EXPECT_EQ(connect_to(ctx, &op), JZX_OK);
+    JZX_EXPECT_EQ(connect_async(ctx, &future), JZX_OK);
+    jzx_actor_id id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = connect_late));
+    (void)jzx_yield(ctx);
+    for (unsigned i = 0; i < 5; i++)
+        JZX_EXPECT_EQ(jzx_listener_accept(ctx, world.listener, JZX_NEVER, &stream), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
+    const jzx_result *result = msg.data;
+    JZX_EXPECT(result->op == op && result->err == JZX_OK && result->len == sizeof stream);
+    memcpy(&stream, jzx_result_data(result), sizeof stream);
+    JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, stream), JZX_OK);
+    JZX_EXPECT_EQ(jzx_await(ctx, future, JZX_NEVER, &stream), JZX_OK);
+    jzx_future_release(future);
+    JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, stream), JZX_OK);
+    JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);
+    world.finished++;
+}
+
+JZX_TEST(a_connect_to_a_full_unix_backlog_waits_until_there_is_room) {
+    memset(&world, 0, sizeof world);
+    world.is_unix = true;
+    jzx_loop *loop = fixture_loop();
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = make_room));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(world.finished, 2);
+    fixture_destroy(loop);
+}

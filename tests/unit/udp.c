@@ -19,6 +19,7 @@ static struct {
     unsigned per_call;  /* datagrams that one call sends; 0: as many as there are */
     unsigned interrupt; /* so many calls are interrupted first */
     int receive_error;  /* once */
+    unsigned asked;     /* datagrams that the last receive had room for */
 } faults;
 
 static int send_some(int fd, struct mmsghdr *messages, unsigned count, int flags) {
@@ -39,6 +40,7 @@ static int send_some(int fd, struct mmsghdr *messages, unsigned count, int flags
 
 static int receive_some(int fd, struct mmsghdr *messages, unsigned count, int flags) {
     int error = faults.receive_error;
+    faults.asked = count;
     if (faults.interrupt != 0) {
         faults.interrupt--;
         return -EINTR;
@@ -394,4 +396,41 @@ static void fail_active(jzx_context *ctx) {
 
 JZX_TEST(an_error_of_the_system_makes_an_active_socket_passive, "E55") {
     run_fiber(fail_active);
+}
+
+/* ---- the batches of an active socket ---- */
+
+static void expect_data(jzx_context *ctx, unsigned count) {
+    jzx_message msg;
+    for (unsigned i = 0; i < count; i++) {
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(((const jzx_udp_event *)msg.data)->kind, JZX_UDP_DATA);
+    }
+}
+
+/* The events of a burst come after one another, and so do those of single datagrams. */
+static void change_batches(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx);
+    unsigned most = 0;
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DONE, JZX_UDP_ALWAYS), JZX_OK);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 12; i++) {
+            JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "x", 1, &ends.at_b), JZX_OK);
+            expect_data(ctx, 1);
+        }
+        JZX_EXPECT_EQ(faults.asked, round == 0 ? 2 : 4); /* one is a quarter of four */
+        for (unsigned i = 0; i < 64; i++)
+            JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "x", 1, &ends.at_b), JZX_OK);
+        most = 0;
+        for (unsigned i = 0; i < 64; i++) {
+            expect_data(ctx, 1);
+            most = faults.asked > most ? faults.asked : most;
+        }
+        JZX_EXPECT_EQ(most, JZX_UDP_BATCH_MAX);
+    }
+    finished++;
+}
+
+JZX_TEST(the_batches_of_an_active_socket_grow_with_a_burst_and_shrink_after_it, "E55") {
+    run_fiber(change_batches);
 }
