@@ -101,12 +101,40 @@ static void break_streams(jzx_context *ctx) {
     stream = open_broken(ctx);
     fail_otherwise(ctx);
     JZX_EXPECT_EQ(jzx_stream_write(ctx, stream, "x", 1, JZX_NEVER), JZX_ERR_RESET);
-    JZX_EXPECT(jzx_last_os_error(ctx) == ECONNRESET || jzx_last_os_error(ctx) == EPIPE);
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
+    fail_otherwise(ctx); /* for both sides here, too */
+    JZX_EXPECT_EQ(jzx_stream_read(ctx, stream, buf, sizeof buf, JZX_NEVER, &len), JZX_ERR_RESET);
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
     finished++;
 }
 
 JZX_TEST(the_errno_of_a_broken_connection_is_told_in_each_form) {
     run_fiber(break_streams);
+}
+
+/* The end is told by the edge that the data come with, and by no other. */
+static void end_behind_data(jzx_context *ctx) {
+    jzx_stream pair[2];
+    char buf[16];
+    size_t len;
+    jzx_message msg;
+    for (unsigned i = 0; i < 3; i++) {
+        JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], buf, sizeof buf, 0, &len), JZX_ERR_TIMEOUT);
+        JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "abc", 3), JZX_OK);
+        JZX_EXPECT_EQ(i == 0 ? jzx_stream_shutdown(ctx, pair[1], JZX_NEVER)
+                             : jzx_stream_close(ctx->loop, pair[1]),
+                      JZX_OK);
+        JZX_EXPECT_EQ(jzx_receive(ctx, jzx_in(ctx, JZX_MS(1)), &msg), JZX_ERR_TIMEOUT);
+        JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], buf, sizeof buf, JZX_NEVER, &len), JZX_OK);
+        JZX_EXPECT_EQ(len, 3);
+        JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], buf, sizeof buf, JZX_NEVER, &len), JZX_ERR_END);
+    }
+    finished++;
+}
+
+JZX_TEST(the_end_that_came_with_the_last_data_is_read_behind_them) {
+    run_fiber(end_behind_data);
 }
 
 /* The end is no error of the system. */

@@ -176,6 +176,43 @@ JZX_TEST(what_is_pending_completes_after_its_stream_was_given_away) {
     run_with(2, give_pending);
 }
 
+/* ---- closed on its way ---- */
+
+static void take_nothing(jzx_context *ctx) {
+    jzx_message msg;
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, GO, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, NEXT, JZX_NEVER, &msg), JZX_OK);
+}
+
+/* The place of a stream that was closed is used again when its new owner has heard of that. */
+static void close_on_the_way(jzx_context *ctx) {
+    jzx_stream pairs[8][2];
+    char buf[4];
+    jzx_actor_id to = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = take_nothing));
+    for (unsigned i = 0; i < 8; i++) {
+        JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pairs[i]), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_give(ctx, pairs[i][0], to), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, pairs[i][0]), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, pairs[i][1]), JZX_OK);
+    }
+    for (unsigned i = 0; i < 8; i++)
+        JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pairs[i]), JZX_OK);
+    fixture_send(ctx->loop, to, GO);
+    fixture_send(ctx->loop, to, NEXT);
+    JZX_EXPECT_EQ(jzx_join(ctx, to, JZX_NEVER, NULL), JZX_OK);
+    for (unsigned i = 0; i < 8; i++) { /* these are another's, and live */
+        JZX_EXPECT_EQ(info_of(ctx->loop, pairs[i][0]).owner, ctx->self);
+        JZX_EXPECT_EQ(jzx_stream_send(ctx, pairs[i][1], "live", 4), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_read_exact(ctx, pairs[i][0], buf, 4, JZX_NEVER), JZX_OK);
+    }
+    finished++;
+}
+
+JZX_TEST(a_stream_closed_on_its_way_to_its_new_owner_leaves_no_trace_there) {
+    run_with(1, close_on_the_way);
+    run_with(2, close_on_the_way);
+}
+
 /* ---- the receiver ends before it has the stream ---- */
 
 static struct {

@@ -265,3 +265,37 @@ JZX_TEST(a_loop_that_was_stopped_opens_no_socket) {
     fixture_destroy(loop);
     JZX_EXPECT_EQ(descriptors_open(), before);
 }
+
+/* An actor that works off its queue. */
+static void open_while_ending(jzx_context *ctx) {
+    jzx_listener listener;
+    jzx_stream pair[2];
+    jzx_udp udp;
+    char buf[4];
+    size_t len;
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], buf, sizeof buf, JZX_NEVER, &len),
+                  JZX_ERR_CANCELLED);
+    int before = descriptors_open();
+    JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &listener), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(jzx_udp_open(ctx, "127.0.0.1:0", NULL, &udp), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(jzx_tcp_connect_to(ctx, "127.0.0.1:9", NULL, DONE, NULL), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(descriptors_open(), before);
+    finished++;
+}
+
+static void stop_opener(jzx_context *ctx) {
+    jzx_actor_info info = {.size = sizeof info};
+    jzx_actor_id id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = open_while_ending));
+    do {
+        (void)jzx_yield(ctx);
+        JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, id, &info), JZX_OK);
+    } while (info.wait != JZX_WAIT_IO);
+    JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, id, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);
+}
+
+JZX_TEST(an_actor_that_works_off_its_queue_opens_no_socket) {
+    run_fiber(stop_opener);
+}

@@ -140,3 +140,29 @@ JZX_TEST(a_stream_without_an_idle_time_never_ends_by_itself) {
     JZX_EXPECT(is_open(&timing, world.pair[1]));
     timing_close(&timing);
 }
+
+/* ---- with another owner ---- */
+
+static jzx_actor_id heir;
+
+static void give_one(jzx_context *ctx) {
+    JZX_EXPECT_EQ(jzx_stream_give(ctx, world.pair[1], heir), JZX_OK);
+}
+
+JZX_TEST(a_stream_given_away_keeps_its_idle_time) {
+    struct diary diaries[2] = {{.then = NULL}, {.then = note_read}};
+    struct timing timing = timing_open();
+    memset(&world, 0, sizeof world);
+    jzx_actor_id id = timing_spawn(&timing, &diaries[0]);
+    heir = timing_spawn(&timing, &diaries[1]);
+    timing_do(&timing, id, make_pair);
+    timing_advance(&timing, IDLE_NS / 2);
+    timing_do(&timing, id, give_one);
+    timing_do(&timing, heir, begin_read);
+    timing_advance(&timing, IDLE_NS / 2 - JZX_MS(1));
+    JZX_EXPECT(is_open(&timing, world.pair[0]) && is_open(&timing, world.pair[1]));
+    timing_advance(&timing, JZX_MS(2));
+    JZX_EXPECT(!is_open(&timing, world.pair[0]) && !is_open(&timing, world.pair[1]));
+    JZX_EXPECT(world.reads == 1 && world.read == JZX_ERR_TIMEOUT);
+    timing_close(&timing);
+}

@@ -141,6 +141,39 @@ JZX_TEST(a_send_without_room_waits_in_the_queue_up_to_its_bound, "E55") {
     run_fiber(send_when_full);
 }
 
+static void fill_queue(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx);
+    jzx_udp_info info = {.size = sizeof info};
+    jzx_op ops[4];
+    faults.is_full = true;
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "0123456", 7, &ends.at_b, DONE, &ops[0]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "0123", 4, &ends.at_b, DONE, NULL), JZX_ERR_FULL);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "012", 3, &ends.at_b, DONE, &ops[1]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "0", 1, &ends.at_b, DONE, NULL), JZX_ERR_FULL);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, NULL, 0, &ends.at_b, DONE, &ops[2]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, ends.a, &info), JZX_OK);
+    JZX_EXPECT(info.queued == 10 && info.sent == 0);
+    make_room(ctx, &ends);
+    for (unsigned i = 0; i < 3; i++)
+        JZX_EXPECT_EQ(next_result(ctx, ops[i]), JZX_OK);
+    expect_datagram(ctx, ends.b, "0123456");
+    expect_datagram(ctx, ends.b, "012");
+    expect_datagram(ctx, ends.b, "");
+    faults.is_full = true; /* one that is longer than the bound may wait alone */
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, "0123456789a", 11, &ends.at_b, DONE, &ops[3]),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_send_to(ctx, ends.a, NULL, 0, &ends.at_b, DONE, NULL), JZX_ERR_FULL);
+    JZX_EXPECT_EQ(jzx_op_cancel(ctx->loop, ops[3]), JZX_OK);
+    JZX_EXPECT_EQ(next_result(ctx, ops[3]), JZX_ERR_CANCELLED);
+    JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, ends.a, &info), JZX_OK);
+    JZX_EXPECT(info.queued == 0 && info.sent == 3);
+    finished++;
+}
+
+JZX_TEST(the_queue_of_a_datagram_socket_takes_its_bound_to_the_byte, "E55") {
+    run_fiber(fill_queue);
+}
+
 /* Three fibers that wait for room. */
 struct sender {
     struct ends *ends;
