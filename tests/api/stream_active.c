@@ -148,6 +148,36 @@ JZX_TEST(a_slow_owner_of_an_active_stream_slows_the_peer_down) {
     run_with(1, be_slow);
 }
 
+/* A message is as long as the room that it was made with. */
+static void vary_room(jzx_context *ctx) {
+    jzx_stream pair[2];
+    jzx_message msg;
+    char *much = calloc(1, MUCH);
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, JZX_STREAM_ALWAYS), JZX_OK);
+    for (unsigned round = 0; round < 2; round++) {
+        size_t most = 0;
+        JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], much, MUCH), JZX_OK);
+        for (size_t got = 0; got < MUCH;) {
+            JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, JZX_NEVER, &msg), JZX_OK);
+            got += ((const jzx_stream_event *)msg.data)->len;
+            most = msg.len > most ? msg.len : most;
+        }
+        JZX_EXPECT(most > 16384 && most <= 65536);
+        for (unsigned i = 0; i < 12; i++) {
+            JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "x", 1), JZX_OK);
+            JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, JZX_NEVER, &msg), JZX_OK);
+        }
+        JZX_EXPECT(msg.len <= 256);
+    }
+    free(much);
+    finished++;
+}
+
+JZX_TEST(the_room_of_an_event_grows_with_a_burst_and_shrinks_after_it) {
+    run_with(1, vary_room);
+}
+
 /* ---- the queue ---- */
 
 static void fill_queue(jzx_context *ctx) {
