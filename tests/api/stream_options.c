@@ -169,7 +169,7 @@ static int max_backlog_of(int fd) {
     socklen_t size = sizeof info;
     memset(&info, 0, sizeof info);
     JZX_EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
-    return (int)info.tcpi_sacked; /* of a listener: tcp_diag(7) */
+    return (int)info.tcpi_sacked; /* of a listener Linux has that there */
 }
 
 static int system_backlog(void) {
