@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who gets which connection of a listener, and how many streams it has open at a time. The clients
- * are plain sockets, whose connections are in the backlog when connect(2) returns. */
+/* Accepts that compete for connections, and the limit of open streams. The clients are plain
+ * sockets: a connection is in the backlog when connect(2) returns. */
 #include "serving.h"
 
 #include <jzx/fiber.h>
@@ -54,7 +54,7 @@ static jzx_stream expect_accepted(jzx_context *ctx, jzx_op op) {
 
 struct acceptor {
     jzx_listener listener;
-    int client; /* that it is to get; -1: it is not to get any */
+    int client; /* the other end of the connection that it accepts */
     unsigned done;
 };
 
@@ -78,7 +78,7 @@ static jzx_actor_id begin_accept(jzx_context *ctx, struct acceptor *acceptor) {
     return id;
 }
 
-/* All connections come while no fiber runs: in one edge of readiness. */
+/* Both connections arrive while no fiber runs, so one edge of readiness reports them. */
 static void accept_in_two(jzx_context *ctx) {
     uint16_t port;
     jzx_listener listener = listen_here(ctx, 0, &port);
@@ -98,8 +98,8 @@ JZX_TEST(two_fibers_that_accept_get_one_of_two_connections_each_in_order) {
     run_fiber(accept_in_two);
 }
 
-/* The first of two fibers is killed so many turns after the connection came: before it is woken,
- * when it was but has not run yet, or, too late, when it has the connection. */
+/* Kills the first of two fibers a few turns after the connection arrived: before the listener wakes
+ * the fiber, before the woken fiber runs, or, too late, after it has accepted. */
 static void kill_first(jzx_context *ctx, unsigned turns) {
     uint16_t port;
     jzx_listener listener = listen_here(ctx, 0, &port);
@@ -168,7 +168,7 @@ static void accept_in_fiber_to_limit(jzx_context *ctx) {
     jzx_listener listener = listen_here(ctx, LIMIT, &port);
     jzx_stream streams[LIMIT];
     jzx_stream next = 77;
-    for (unsigned round = 0; round < 3; round++) { /* it is as exact the third time */
+    for (unsigned round = 0; round < 3; round++) { /* the count stays exact */
         int clients[LIMIT + 1];
         for (unsigned i = 0; i <= LIMIT; i++)
             clients[i] = client_connect(port);
@@ -193,7 +193,7 @@ JZX_TEST(the_last_connection_of_the_limit_is_accepted_and_the_next_waits_for_a_c
     run_fiber(accept_in_fiber_to_limit);
 }
 
-/* An accept that waits at the limit completes when a stream is closed: also by its peer's end. */
+/* Operations first, then a fiber. */
 static void accept_by_message_to_limit(jzx_context *ctx) {
     uint16_t port;
     jzx_listener listener = listen_here(ctx, LIMIT, &port);
@@ -214,7 +214,7 @@ static void accept_by_message_to_limit(jzx_context *ctx) {
         streams[i] = expect_accepted(ctx, ops[i]);
         expect_client(ctx->loop, streams[i], clients[i]);
     }
-    jzx_actor_id id = begin_accept(ctx, &acceptor); /* a fiber that waits is woken likewise */
+    jzx_actor_id id = begin_accept(ctx, &acceptor);
     acceptor.client = client_connect(port);
     (void)jzx_yield(ctx);
     JZX_EXPECT_EQ(acceptor.done, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes that are cancelled: the peer reads whole writes only, or, of one that broke the stream, an
- * exact beginning. */
+/* Cancelled writes: the peer reads whole writes, or an exact prefix of the write that broke the
+ * stream. */
 #include "descriptors.h"
 #include "fixture.h"
 
@@ -36,7 +36,7 @@ static jzx_stream_info info_of(jzx_context *ctx, jzx_stream stream) {
     return info;
 }
 
-/* The next result; HIGH and LOW are passed over. */
+/* Receives the next result; skips HIGH and LOW. */
 static void expect_result(jzx_context *ctx, jzx_op op, jzx_err err) {
     jzx_message msg;
     if (!JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK))
@@ -46,7 +46,7 @@ static void expect_result(jzx_context *ctx, jzx_op op, jzx_err err) {
     JZX_EXPECT_EQ(result->err, err);
 }
 
-/* The next len bytes are the first of the pile. */
+/* The next len bytes are a prefix of the pile. */
 static void expect_pile(jzx_context *ctx, jzx_stream stream, size_t len) {
     static char buf[40000];
     bool is_same = true;
@@ -177,7 +177,7 @@ static jzx_actor_id begin_write(jzx_context *ctx, struct writer *writer) {
     return id;
 }
 
-/* It works off its queue: what would wait is cancelled. */
+/* Has the fiber work off its queue, which cancels its wait. */
 static void cancel_write(jzx_context *ctx, jzx_actor_id id, const struct writer *writer) {
     JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, id, JZX_STOP_AFTER_QUEUE), JZX_OK);
     JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connects that do not come to an end: each says why, and leaves no descriptor. */
+/* Connects that end early: each returns its status and leaves no descriptor. */
 #include "descriptors.h"
 #include "fixture.h"
 
@@ -36,7 +36,7 @@ static jzx_err connect_async(jzx_context *ctx, jzx_future **future) {
                          : jzx_tcp_connect_async(ctx->loop, world.address, NULL, ctx->self, future);
 }
 
-/* Nobody accepts, and the backlog is full: Linux has room for one more than it is told. */
+/* Fills the backlog, and accepts nothing. Linux has room for one more connection than the limit. */
 static void open_full(jzx_context *ctx, jzx_stream connected[2]) {
     const jzx_listen_opts narrow = JZX_LISTEN_OPTS(.backlog = 1);
     if (world.is_unix) {
@@ -107,7 +107,7 @@ static void connect_in_vain(jzx_context *ctx) {
     JZX_EXPECT_EQ(world.cancelled, 1);
     stop_fiber(ctx, before, JZX_STOP_KILL);
     JZX_EXPECT_EQ(world.cancelled, 1);
-    /* The listener has those that were connected, and only those. */
+    /* The listener has the two connections, and no others. */
     for (unsigned i = 0; i < 2; i++)
         JZX_EXPECT_EQ(jzx_listener_accept(ctx, world.listener, JZX_NEVER, &accepted), JZX_OK);
     JZX_EXPECT_EQ(jzx_listener_accept(ctx, world.listener, jzx_in(ctx, JZX_MS(1)), &stream),
@@ -145,7 +145,7 @@ static void connect_late(jzx_context *ctx) {
     world.finished++;
 }
 
-/* A fiber, a message and a future wait for it. */
+/* A fiber, a message and a future wait for room. */
 static void make_room(jzx_context *ctx) {
     jzx_stream connected[2];
     jzx_stream stream;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The errno behind an error of a stream, in each form, and the memory of streams that are closed. */
+/* The errno behind an error of a stream, in each form, and the memory of closed streams. */
 #include "descriptors.h"
 #include "fixture.h"
 
@@ -47,7 +47,7 @@ static jzx_listener listen_here(jzx_context *ctx, char address[JZX_ADDRESS_MAX])
     return listener;
 }
 
-/* A stream whose peer has reset it, which nobody has noticed yet. */
+/* A stream whose peer has reset the connection; no call has noticed that yet. */
 static jzx_stream open_broken(jzx_context *ctx) {
     char address[JZX_ADDRESS_MAX];
     jzx_listener listener = listen_here(ctx, address);
@@ -77,13 +77,13 @@ static void break_streams(jzx_context *ctx) {
     jzx_op op;
     fail_otherwise(ctx);
     stream = open_broken(ctx);
-    JZX_EXPECT_EQ(jzx_last_os_error(ctx), ENOENT); /* what went well has changed nothing */
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), ENOENT); /* success changes nothing */
     JZX_EXPECT_EQ(jzx_stream_read(ctx, stream, buf, sizeof buf, JZX_NEVER, &len), JZX_ERR_RESET);
     JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
     fail_otherwise(ctx);
     JZX_EXPECT_EQ(jzx_stream_read_exact(ctx, stream, buf, 4, JZX_NEVER), JZX_ERR_RESET);
     JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
-    fail_otherwise(ctx); /* it is broken for both sides */
+    fail_otherwise(ctx); /* the reset breaks both sides */
     JZX_EXPECT_EQ(jzx_stream_write(ctx, stream, "x", 1, JZX_NEVER), JZX_ERR_RESET);
     JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
     fail_otherwise(ctx);
@@ -102,7 +102,7 @@ static void break_streams(jzx_context *ctx) {
     fail_otherwise(ctx);
     JZX_EXPECT_EQ(jzx_stream_write(ctx, stream, "x", 1, JZX_NEVER), JZX_ERR_RESET);
     JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
-    fail_otherwise(ctx); /* for both sides here, too */
+    fail_otherwise(ctx); /* here, too */
     JZX_EXPECT_EQ(jzx_stream_read(ctx, stream, buf, sizeof buf, JZX_NEVER, &len), JZX_ERR_RESET);
     JZX_EXPECT_EQ(jzx_last_os_error(ctx), ECONNRESET);
     finished++;
@@ -112,7 +112,7 @@ JZX_TEST(the_errno_of_a_broken_connection_is_told_in_each_form) {
     run_fiber(break_streams);
 }
 
-/* The end is told by the edge that the data come with, and by no other. */
+/* One edge reports the data and the end; no other follows. */
 static void end_behind_data(jzx_context *ctx) {
     jzx_stream pair[2];
     char buf[16];
@@ -189,7 +189,7 @@ static void open_often(jzx_context *ctx) {
         pthread_t thread;
         JZX_EXPECT_EQ(pthread_create(&thread, NULL, close_all, streams), 0);
         JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
-        JZX_EXPECT_EQ(jzx_receive(ctx, 0, &msg), JZX_ERR_TIMEOUT); /* takes in that it is so */
+        JZX_EXPECT_EQ(jzx_receive(ctx, 0, &msg), JZX_ERR_TIMEOUT); /* takes the closes in */
     }
     JZX_EXPECT(fixture_bytes() <= bytes);
     finished++;

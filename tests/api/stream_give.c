@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams that change hands: while they are active, while something is pending, and while the one
- * that gets them ends. */
+/* Streams that change owners: while they are active, while operations are pending, and while the
+ * new owner ends. */
 #include "descriptors.h"
 #include "fixture.h"
 
@@ -33,7 +33,7 @@ static jzx_stream_info info_of(jzx_loop *loop, jzx_stream stream) {
     return info;
 }
 
-/* The next event has that kind and that text. */
+/* Receives the next event, which has that kind and that text. */
 static void expect_event(jzx_context *ctx, jzx_stream stream, uint32_t kind, const char *text) {
     jzx_message msg;
     if (!JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, JZX_NEVER, &msg), JZX_OK))
@@ -45,7 +45,7 @@ static void expect_event(jzx_context *ctx, jzx_stream stream, uint32_t kind, con
         JZX_EXPECT(memcmp(jzx_stream_data(event), text, event->len) == 0);
 }
 
-/* Yields until the stream has read so much from the system. */
+/* Yields until the stream has read count bytes from the system. */
 static void await_received(jzx_context *ctx, jzx_stream stream, uint64_t count) {
     while (info_of(ctx->loop, stream).received < count)
         (void)jzx_yield(ctx);
@@ -57,7 +57,7 @@ static void await_received(jzx_context *ctx, jzx_stream stream, uint64_t count) 
 
 static atomic_bool may_look;
 
-/* Two events, and then the rest. A receive would look at the events at once. */
+/* Takes two events, then the rest. It does not call receive too early: that looks at events. */
 static void take_active(jzx_context *ctx) {
     jzx_message msg;
     jzx_stream pair[2];
@@ -95,6 +95,8 @@ static void give_active(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, JZX_STREAM_ALWAYS), JZX_OK);
     JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "one", 3), JZX_OK);
     await_received(ctx, pair[0], 3); /* it is in the mailbox, and stays there */
+    JZX_EXPECT_EQ(jzx_stream_give(ctx, pair[0], ctx->self), JZX_OK); /* changes nothing */
+    JZX_EXPECT(info_of(ctx->loop, pair[0]).is_active);
     jzx_actor_id to = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = take_active));
     JZX_EXPECT_EQ(jzx_stream_give(ctx, pair[0], to), JZX_OK);
     JZX_EXPECT(!info_of(ctx->loop, pair[0]).is_active);
@@ -105,7 +107,7 @@ static void give_active(jzx_context *ctx) {
     uint64_t received = info_of(ctx->loop, pair[0]).received;
     JZX_EXPECT(received < 3 + MUCH);
     expect_event(ctx, pair[0], JZX_STREAM_DATA, "one");
-    /* Its own event lets nothing more be read: that of the new owner is not handled yet. */
+    /* Handling the old event reads nothing more: the event of the new owner still waits. */
     JZX_EXPECT_EQ(info_of(ctx->loop, pair[0]).received, received);
     atomic_store(&may_look, true);
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
@@ -184,7 +186,7 @@ static void take_nothing(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, NEXT, JZX_NEVER, &msg), JZX_OK);
 }
 
-/* The place of a stream that was closed is used again when its new owner has heard of that. */
+/* The record of a closed stream is not used again before its new owner has taken the close in. */
 static void close_on_the_way(jzx_context *ctx) {
     jzx_stream pairs[8][2];
     char buf[4];
@@ -227,7 +229,7 @@ static void wait_for(sem_t *sem) {
         continue;
 }
 
-/* Is given the stream in the middle of its turn, and never sees its mailbox again. */
+/* Receives the stream in the middle of its turn, and ends before it takes its mail in. */
 static jzx_behavior_result pass_on(jzx_context *ctx, const jzx_message *msg) {
     (void)msg;
     jzx_test_ran();
@@ -251,8 +253,7 @@ static void take_relayed(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, NEXT, JZX_NEVER, &msg), JZX_OK);
 }
 
-/* The relay runs on the other worker, and has the stream when this returns its peer; it ends, or
- * has ended. */
+/* Gives a stream to the relay, which runs on the other worker and ends. Returns the peer. */
 static jzx_stream give_to_relay(jzx_context *ctx) {
     jzx_stream pair[2];
     JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
@@ -279,7 +280,7 @@ static void expect_closed(jzx_context *ctx, jzx_stream peer) {
 
 static void relay_streams(jzx_context *ctx) {
     char buf[4];
-    /* To one that lives. */
+    /* The next owner lives. */
     relay.last = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = take_relayed));
     jzx_stream peer = give_to_relay(ctx);
     fixture_send(ctx->loop, relay.last, GO);
@@ -288,7 +289,7 @@ static void relay_streams(jzx_context *ctx) {
     fixture_send(ctx->loop, relay.last, NEXT);
     JZX_EXPECT_EQ(jzx_join(ctx, relay.last, JZX_NEVER, NULL), JZX_OK);
     expect_closed(ctx, peer); /* with its last owner */
-    /* To nobody: it ends with the one that has not seen it. */
+    /* No next owner: the stream ends with the relay. */
     relay.last = JZX_NOBODY;
     peer = give_to_relay(ctx);
     expect_closed(ctx, peer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options and settings of streams and listeners, as the system has them afterwards. */
+/* Options and settings of streams and listeners, read back from the system. */
 #include "descriptors.h"
 #include "fixture.h"
 
@@ -169,7 +169,7 @@ static int max_backlog_of(int fd) {
     socklen_t size = sizeof info;
     memset(&info, 0, sizeof info);
     JZX_EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
-    return (int)info.tcpi_sacked; /* of a listener Linux has that there */
+    return (int)info.tcpi_sacked; /* Linux keeps the limit of a listener there */
 }
 
 static int system_backlog(void) {
@@ -278,7 +278,7 @@ static void expect_linger(int fd, int is_on, int seconds) {
         JZX_EXPECT_EQ(linger.l_linger, seconds);
 }
 
-/* Last 0: close resets the connection. */
+/* With 0, the last, close resets the connection. */
 static void set_linger(jzx_context *ctx, jzx_stream stream, jzx_stream peer) {
     char buf[4];
     size_t len;

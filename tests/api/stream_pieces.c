@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes of several pieces, of buffers that are moved, and of files; listeners that change hands; and
- * what a loop that was stopped refuses. */
+/* Writes of several pieces, of moved buffers and of files; listeners that change owners; and the
+ * refusals of stopped loops and ending actors. */
 #include "descriptors.h"
 #include "fixture.h"
 
@@ -41,7 +41,7 @@ static void expect_same(jzx_context *ctx, jzx_stream stream, const char *data, s
 
 /* ---- pieces ---- */
 
-/* Of unequal lengths, some of none, and in all as long as the pile. */
+/* The parts have unequal lengths, some of them 0, and make up the pile. */
 static void cut(struct iovec parts[JZX_STREAM_PARTS_MAX]) {
     size_t at = 0;
     for (size_t i = 0; i < JZX_STREAM_PARTS_MAX; i++) {
@@ -130,7 +130,7 @@ static void move_buffers(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
     JZX_EXPECT_EQ(((const jzx_result *)msg.data)->err, JZX_OK);
     JZX_EXPECT_EQ(destroyed, 2);
-    /* What is the caller's after a refusal is freed by the caller, once. */
+    /* After a refusal the caller still has its reference, and frees it once. */
     char *shared = jzx_msg_share(ctx->loop, make_buffer(ctx));
     JZX_EXPECT_EQ(jzx_stream_send_msg(ctx, pair[0], shared), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_stream_write_msg_to(ctx, pair[0], shared, DONE, &op), JZX_ERR_INVALID_ARG);
@@ -138,7 +138,7 @@ static void move_buffers(jzx_context *ctx) {
     jzx_msg_free(ctx->loop, shared);
     JZX_EXPECT_EQ(destroyed, 3);
     JZX_EXPECT_EQ(jzx_stream_send_msg(ctx, pair[0], NULL), JZX_ERR_INVALID_ARG);
-    /* What waits when it is closed ends with the stream. */
+    /* A close drops the queue. */
     JZX_EXPECT_EQ(jzx_stream_send_msg(ctx, pair[0], make_buffer(ctx)), JZX_OK);
     JZX_EXPECT_EQ(destroyed, 3);
     JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, pair[0]), JZX_OK);

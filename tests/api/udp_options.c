@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options and settings of datagram sockets, as the system has them afterwards. */
+/* Options and settings of datagram sockets, read back from the system. */
 #include "udping.h"
 
 #include <net/if.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The write queue of a stream to the byte, on a system that takes exactly so much. */
+/* The write queue of a stream to the byte, on a system that takes an exact number of bytes. */
 #include "net/stream.h"
 
 #include "fixture.h"
@@ -57,7 +57,8 @@ static void expect_counts(jzx_context *ctx, jzx_stream stream, uint64_t sent, ui
     JZX_EXPECT_EQ(info.queued, queued);
 }
 
-/* The system takes so much more: an arrival tells, as it is an edge that has both. */
+/* The system takes that many bytes more. The arrival of a byte wakes the stream: its edge reports
+ * reading and writing. */
 static void make_room(jzx_context *ctx, const jzx_stream pair[2], size_t bytes) {
     char byte;
     room = 1;
@@ -120,7 +121,7 @@ JZX_TEST(high_and_low_come_at_their_bytes_and_alternate) {
     run_fiber(cross_marks);
 }
 
-/* One that goes out in part counts with what is left; a fiber that waits does not count. */
+/* A write that is partly out counts with its rest. */
 static void fill_to_bound(jzx_context *ctx) {
     static const char piece[MAX + 1];
     const jzx_stream_opts opts = JZX_STREAM_OPTS(.queue_max = MAX);
@@ -151,7 +152,7 @@ JZX_TEST(the_queue_takes_its_bound_to_the_byte_and_one_long_write_alone) {
     run_fiber(fill_to_bound);
 }
 
-/* What is behind a write goes on when that is cancelled: notes, and a shutdown, which needs no
+/* A cancel lets go what waits behind the write: the LOW note, and a shutdown, which needs no
  * room. */
 static void cancel_first(jzx_context *ctx) {
     static const char piece[HIGH];
@@ -188,6 +189,40 @@ static void cancel_first(jzx_context *ctx) {
 
 JZX_TEST(a_cancelled_write_lets_those_behind_it_go_at_once) {
     run_fiber(cancel_first);
+}
+
+static void write_halfway(jzx_context *ctx) {
+    const jzx_stream *stream = ctx->state;
+    JZX_EXPECT_EQ(jzx_stream_write(ctx, *stream, "half", 4, JZX_NEVER), JZX_ERR_CANCELLED);
+}
+
+/* The queue ends with the write that broke the stream. */
+static void break_stream(jzx_context *ctx) {
+    const jzx_stream_opts opts =
+        JZX_STREAM_OPTS(.queue_max = MAX, .queue_high = HIGH, .queue_low = LOW);
+    jzx_stream pair[2];
+    jzx_actor_info info = {.size = sizeof info};
+    open_pair(ctx, &opts, pair);
+    room = 2;
+    jzx_actor_id id =
+        fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = write_halfway, .state = &pair[0]));
+    do {
+        (void)jzx_yield(ctx);
+        JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, id, &info), JZX_OK);
+    } while (info.wait != JZX_WAIT_IO);
+    expect_counts(ctx, pair[0], 2, 0); /* the bytes of a fiber do not count */
+    put(ctx, pair[0], HIGH, JZX_OK);
+    expect_note(ctx, pair[0], JZX_TAG_STREAM_HIGH, HIGH);
+    JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, id, JZX_STOP_AFTER_QUEUE), JZX_OK);
+    JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);
+    expect_note(ctx, pair[0], JZX_TAG_STREAM_LOW, 0);
+    put(ctx, pair[0], 1, JZX_ERR_INVALID_STATE);
+    expect_counts(ctx, pair[0], 2, 0);
+    finished++;
+}
+
+JZX_TEST(the_queue_of_a_broken_stream_is_empty_and_low) {
+    run_fiber(break_stream);
 }
 
 /* Without the options: a quarter of queue_max, and a quarter of that. */

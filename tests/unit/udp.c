@@ -15,7 +15,7 @@ static unsigned finished;
 /* How sends and receives fail. */
 static struct {
     bool is_full;       /* nothing can be sent */
-    unsigned room;      /* then so many can, all the same */
+    unsigned room;      /* datagrams that can be sent before it is full */
     unsigned per_call;  /* datagrams that one call sends; 0: as many as there are */
     unsigned interrupt; /* so many calls are interrupted first */
     int receive_error;  /* once */
@@ -344,7 +344,7 @@ JZX_TEST(a_cancelled_batch_of_which_a_part_is_out_goes_on_to_its_end, "E55") {
     run_fiber(cancel_all_begun);
 }
 
-/* A fiber's batch stops where it is, and says how far it came. */
+/* The batch of a fiber stops where it is and returns the number of datagrams that are out. */
 struct partial {
     struct ends *ends;
     jzx_err wanted;
