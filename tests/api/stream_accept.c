@@ -9,7 +9,7 @@ static unsigned finished;
 
 static void run_fiber(jzx_fiber_fn fn) {
     int before = descriptors_open();
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     finished = 0;
     fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = fn));
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);

@@ -120,7 +120,7 @@ static void run_in_vain(bool is_unix) {
     int before = descriptors_open();
     memset(&world, 0, sizeof world);
     world.is_unix = is_unix;
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = connect_in_vain));
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
     JZX_EXPECT_EQ(world.finished, 1);
@@ -174,7 +174,7 @@ static void make_room(jzx_context *ctx) {
 JZX_TEST(a_connect_to_a_full_unix_backlog_waits_until_there_is_room) {
     memset(&world, 0, sizeof world);
     world.is_unix = true;
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = make_room));
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
     JZX_EXPECT_EQ(world.finished, 2);

@@ -19,7 +19,7 @@ static unsigned finished;
 
 static void run_fiber(jzx_fiber_fn fn) {
     int before = descriptors_open();
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     finished = 0;
     fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = fn));
     JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
@@ -172,8 +172,25 @@ static void *close_all(void *arg) {
     return NULL;
 }
 
-/* Closed by their owner, and by a thread that is no worker. */
+/* Has a stream be active for a while, and closes it with a read or with a queue above HIGH. */
+static void use_stream(jzx_context *ctx, jzx_stream stream, bool reads) {
+    static const char piece[2000];
+    jzx_err err = JZX_OK;
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, stream, DONE, 1), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, stream, DONE, 0), JZX_OK);
+    if (reads) {
+        JZX_EXPECT_EQ(jzx_stream_read_to(ctx, stream, 8, DONE, NULL), JZX_OK);
+        return;
+    }
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, stream, DONE, 1), JZX_OK);
+    while (err == JZX_OK)
+        err = jzx_stream_send(ctx, stream, piece, sizeof piece);
+    JZX_EXPECT_EQ(err, JZX_ERR_FULL);
+}
+
+/* The owner closes them, or now and then a thread that is no worker. */
 static void open_often(jzx_context *ctx) {
+    const jzx_stream_opts opts = JZX_STREAM_OPTS(.queue_max = 4000, .send_buffer = 1);
     uint64_t bytes = 0;
     jzx_message msg;
     jzx_stream streams[9] = {(uintptr_t)ctx->loop};
@@ -181,15 +198,17 @@ static void open_often(jzx_context *ctx) {
         if (i == TIMES / 2)
             bytes = fixture_bytes();
         for (unsigned k = 1; k <= 8; k += 2)
-            JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, &streams[k]), JZX_OK);
-        if (i % 10 != 0) {
-            (void)close_all(streams);
-            continue;
-        }
+            JZX_EXPECT_EQ(jzx_unix_pair(ctx, &opts, &streams[k]), JZX_OK);
+        use_stream(ctx, streams[1], i % 2 == 0);
         pthread_t thread;
-        JZX_EXPECT_EQ(pthread_create(&thread, NULL, close_all, streams), 0);
-        JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
-        JZX_EXPECT_EQ(jzx_receive(ctx, 0, &msg), JZX_ERR_TIMEOUT); /* takes the closes in */
+        bool by_thread = i % 10 == 0;
+        JZX_EXPECT_EQ(by_thread ? pthread_create(&thread, NULL, close_all, streams) : 0, 0);
+        if (by_thread)
+            JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
+        else
+            (void)close_all(streams);
+        while (jzx_receive(ctx, 0, &msg) == JZX_OK) /* takes the closes in */
+            continue;
     }
     JZX_EXPECT(fixture_bytes() <= bytes);
     finished++;

@@ -21,7 +21,7 @@ static unsigned finished;
 
 static void run_fiber(jzx_fiber_fn fn) {
     int before = descriptors_open();
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     finished = 0;
     for (size_t i = 0; i < LONG; i++)
         pile[i] = (char)(i * 31 + i / 251);
@@ -256,7 +256,7 @@ static jzx_behavior_result open_too_late(jzx_context *ctx, const jzx_message *ms
 
 JZX_TEST(a_loop_that_was_stopped_opens_no_socket) {
     int before = descriptors_open();
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     finished = 0;
     jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = open_too_late));
     fixture_send(loop, id, GO);

@@ -28,7 +28,7 @@ static ssize_t send_some(int fd, const void *buffer, size_t size, int flags) {
 }
 
 static void run_fiber(jzx_fiber_fn fn) {
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     struct jzx__os os = jzx__os_system;
     os.send = send_some;
     jzx__io_of(loop)->os = &os;

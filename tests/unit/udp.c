@@ -51,7 +51,7 @@ static int receive_some(int fd, struct mmsghdr *messages, unsigned count, int fl
 
 static void run_fiber(jzx_fiber_fn fn) {
     int before = descriptors_open();
-    jzx_loop *loop = fixture_loop();
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
     struct jzx__os os = jzx__os_system;
     os.sendmmsg = send_some;
     os.recvmmsg = receive_some;
