@@ -162,7 +162,7 @@ JZX_TEST(the_end_of_a_stream_has_no_errno_and_a_write_to_nobody_has) {
 
 /* ---- memory ---- */
 
-#define TIMES 300u
+#define TIMES 1500u
 
 static void *close_all(void *arg) {
     const jzx_stream *streams = arg;
@@ -172,20 +172,30 @@ static void *close_all(void *arg) {
     return NULL;
 }
 
-/* Has a stream be active for a while, and closes it with a read or with a queue above HIGH. */
-static void use_stream(jzx_context *ctx, jzx_stream stream, bool reads) {
+/* What a stream has when it is closed: it is active, and its queue is above HIGH; it has read more
+ * than was asked for; or a read is pending. */
+static void use_stream(jzx_context *ctx, const jzx_stream pair[2], unsigned how) {
     static const char piece[2000];
+    char buf[4];
     jzx_err err = JZX_OK;
-    JZX_EXPECT_EQ(jzx_stream_active(ctx, stream, DONE, 1), JZX_OK);
-    JZX_EXPECT_EQ(jzx_stream_active(ctx, stream, DONE, 0), JZX_OK);
-    if (reads) {
-        JZX_EXPECT_EQ(jzx_stream_read_to(ctx, stream, 8, DONE, NULL), JZX_OK);
-        return;
+    switch (how % 3) {
+    case 0:
+        JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DONE, 1), JZX_OK);
+        while (err == JZX_OK)
+            err = jzx_stream_send(ctx, pair[0], piece, sizeof piece);
+        JZX_EXPECT_EQ(err, JZX_ERR_FULL);
+        break;
+    case 1:
+        JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "ab", 2), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_read_exact(ctx, pair[0], buf, 4, 0), JZX_ERR_TIMEOUT);
+        break;
+    default:
+        for (unsigned i = 0; i < 8; i++) {
+            JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DONE, 1), JZX_OK);
+            JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DONE, 0), JZX_OK);
+        }
+        JZX_EXPECT_EQ(jzx_stream_read_to(ctx, pair[0], 8, DONE, NULL), JZX_OK);
     }
-    JZX_EXPECT_EQ(jzx_stream_active(ctx, stream, DONE, 1), JZX_OK);
-    while (err == JZX_OK)
-        err = jzx_stream_send(ctx, stream, piece, sizeof piece);
-    JZX_EXPECT_EQ(err, JZX_ERR_FULL);
 }
 
 /* The owner closes them, or now and then a thread that is no worker. */
@@ -199,7 +209,8 @@ static void open_often(jzx_context *ctx) {
             bytes = fixture_bytes();
         for (unsigned k = 1; k <= 8; k += 2)
             JZX_EXPECT_EQ(jzx_unix_pair(ctx, &opts, &streams[k]), JZX_OK);
-        use_stream(ctx, streams[1], i % 2 == 0);
+        for (unsigned k = 1; k <= 8; k += 2)
+            use_stream(ctx, &streams[k], i + k / 2);
         pthread_t thread;
         bool by_thread = i % 10 == 0;
         JZX_EXPECT_EQ(by_thread ? pthread_create(&thread, NULL, close_all, streams) : 0, 0);

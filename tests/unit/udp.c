@@ -372,13 +372,11 @@ static void cancel_fiber(jzx_context *ctx) {
     JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, id, JZX_STOP_AFTER_QUEUE), JZX_OK);
     JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);
     JZX_EXPECT_EQ(own.done, 1);
+    faults.is_full = false;
     fill_batch(out, &ends);
-    faults.room = 2;
-    JZX_EXPECT_EQ(jzx_udp_try_send_batch(ctx, ends.a, out, 3, &sent), JZX_ERR_FULL);
-    JZX_EXPECT_EQ(sent, 0); /* nobody has told it of the room yet */
     make_room(ctx, &ends);
-    expect_datagram(ctx, ends.a, "!");
     JZX_EXPECT_EQ(jzx_udp_send_batch(ctx, ends.a, &out[1], 2, JZX_NEVER, &sent), JZX_OK);
+    JZX_EXPECT_EQ(sent, 2);
     for (unsigned i = 0; i < 3; i++)
         expect_datagram(ctx, ends.b, i == 0 ? "a" : i == 1 ? "b" : "c");
     finished++;
