@@ -80,13 +80,19 @@ static void connect_for_ever(jzx_context *ctx) {
     world.cancelled++;
 }
 
-static void stop_fiber(jzx_context *ctx, int before, jzx_stop_kind kind) {
+/* It waits when this returns. */
+static jzx_actor_id begin_connect(jzx_context *ctx, jzx_fiber_fn fn) {
     jzx_actor_info info = {.size = sizeof info};
-    jzx_actor_id id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = connect_for_ever));
+    jzx_actor_id id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = fn));
     do {
         (void)jzx_yield(ctx);
         JZX_EXPECT_EQ(jzx_actor_info_get(ctx->loop, id, &info), JZX_OK);
     } while (info.wait != JZX_WAIT_IO);
+    return id;
+}
+
+static void stop_fiber(jzx_context *ctx, int before, jzx_stop_kind kind) {
+    jzx_actor_id id = begin_connect(ctx, connect_for_ever);
     JZX_EXPECT_EQ(descriptors_open(), before + 1);
     JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, id, kind), JZX_OK);
     JZX_EXPECT_EQ(jzx_join(ctx, id, JZX_NEVER, NULL), JZX_OK);
@@ -155,8 +161,7 @@ static void make_room(jzx_context *ctx) {
     open_full(ctx, connected);
     JZX_EXPECT_EQ(connect_to(ctx, &op), JZX_OK);
     JZX_EXPECT_EQ(connect_async(ctx, &future), JZX_OK);
-    jzx_actor_id id = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = connect_late));
-    (void)jzx_yield(ctx);
+    jzx_actor_id id = begin_connect(ctx, connect_late);
     for (unsigned i = 0; i < 5; i++)
         JZX_EXPECT_EQ(jzx_listener_accept(ctx, world.listener, JZX_NEVER, &stream), JZX_OK);
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, DONE, JZX_NEVER, &msg), JZX_OK);
