@@ -22,7 +22,7 @@ bool jzx__stream_opts_settle(jzx_stream_opts *full, const jzx_stream_opts *opts)
     if (full->queue_max == 0)
         full->queue_max = JZX_DEFAULT_STREAM_QUEUE;
     if (full->queue_high == 0)
-        full->queue_high = full->queue_max / 4 + 1;
+        full->queue_high = full->queue_max < 4 ? 1 : full->queue_max / 4;
     if (full->queue_low == 0)
         full->queue_low = full->queue_high / 4;
     return full->queue_low < full->queue_high && full->queue_high <= full->queue_max &&

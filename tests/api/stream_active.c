@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DATA = 7, BEGIN };
+enum { DATA = 7, BEGIN, OTHER };
 
 static unsigned finished;
 
@@ -73,6 +73,45 @@ JZX_TEST(an_active_stream_tells_its_owner_what_arrives) {
     run_with(1, be_active);
 }
 
+/* With another tag, for more, for ever and for nothing. */
+static void be_active_again(jzx_context *ctx) {
+    jzx_stream pair[2];
+    jzx_message msg;
+    jzx_stream_info info = {.size = sizeof info};
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, 2), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], OTHER, 1), JZX_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        if (i < 3)
+            JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "x", 1), JZX_OK);
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(msg.tag, OTHER);
+        JZX_EXPECT_EQ(((const jzx_stream_event *)msg.data)->kind,
+                      i < 3 ? JZX_STREAM_DATA : JZX_STREAM_PASSIVE);
+    }
+    const uint32_t more[] = {JZX_STREAM_ALWAYS, 1, JZX_STREAM_ALWAYS};
+    for (unsigned i = 0; i < 3; i++) { /* for ever stays so */
+        JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, more[i]), JZX_OK);
+        JZX_EXPECT_EQ(jzx_stream_info_get(ctx->loop, pair[0], &info), JZX_OK);
+        JZX_EXPECT(info.is_active);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        JZX_EXPECT_EQ(jzx_stream_info_get(ctx->loop, pair[0], &info), JZX_OK);
+        JZX_EXPECT(info.is_active && !info.is_reading);
+        JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "x", 1), JZX_OK);
+        expect_event(ctx, pair[0], JZX_STREAM_DATA, NULL);
+    }
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], JZX_TAG_RESERVED, 1), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, 0), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_info_get(ctx->loop, pair[0], &info), JZX_OK);
+    JZX_EXPECT(!info.is_active);
+    finished++;
+}
+
+JZX_TEST(a_call_while_a_stream_is_active_adds_to_its_count_and_changes_its_tag) {
+    run_with(1, be_active_again);
+}
+
 /* ---- back-pressure ---- */
 
 #define MUCH ((size_t)1 << 20)
@@ -110,6 +149,36 @@ static void be_slow(jzx_context *ctx) {
 
 JZX_TEST(a_slow_owner_of_an_active_stream_slows_the_peer_down) {
     run_with(1, be_slow);
+}
+
+/* A message is as long as the room that it was made with. */
+static void vary_room(jzx_context *ctx) {
+    jzx_stream pair[2];
+    jzx_message msg;
+    char *much = calloc(1, MUCH);
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_active(ctx, pair[0], DATA, JZX_STREAM_ALWAYS), JZX_OK);
+    for (unsigned round = 0; round < 2; round++) {
+        size_t most = 0;
+        JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], much, MUCH), JZX_OK);
+        for (size_t got = 0; got < MUCH;) {
+            JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, JZX_NEVER, &msg), JZX_OK);
+            got += ((const jzx_stream_event *)msg.data)->len;
+            most = msg.len > most ? msg.len : most;
+        }
+        JZX_EXPECT(most > 16384 && most <= 65536);
+        for (unsigned i = 0; i < 12; i++) {
+            JZX_EXPECT_EQ(jzx_stream_send(ctx, pair[1], "x", 1), JZX_OK);
+            JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, JZX_NEVER, &msg), JZX_OK);
+        }
+        JZX_EXPECT(msg.len <= 256);
+    }
+    free(much);
+    finished++;
+}
+
+JZX_TEST(the_room_of_an_event_grows_with_a_burst_and_shrinks_after_it) {
+    run_with(1, vary_room);
 }
 
 /* ---- the queue ---- */

@@ -2,6 +2,8 @@
 /* Active datagram sockets, and ends: of sockets, owners, loops and memory. */
 #include "udping.h"
 
+#include <stdatomic.h>
+
 /* ---- active ---- */
 
 static jzx_udp_event expect_event(jzx_context *ctx, uint32_t kind, const char *data) {
@@ -42,6 +44,43 @@ static void be_active(jzx_context *ctx) {
 
 JZX_TEST(an_active_socket_tells_its_owner_of_each_datagram, "E55") {
     run_fiber(be_active);
+}
+
+/* With another tag, for more, for ever and for nothing. */
+static void be_active_again(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx, "127.0.0.1:0");
+    jzx_message msg;
+    jzx_udp_info info = {.size = sizeof info};
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DATA, 2), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, OTHER, 1), JZX_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        if (i < 3)
+            JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "x", 1, &ends.at_b), JZX_OK);
+        JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+        JZX_EXPECT_EQ(msg.tag, OTHER);
+        JZX_EXPECT_EQ(((const jzx_udp_event *)msg.data)->kind,
+                      i < 3 ? JZX_UDP_DATA : JZX_UDP_PASSIVE);
+    }
+    const uint32_t more[] = {JZX_UDP_ALWAYS, 1, JZX_UDP_ALWAYS};
+    for (unsigned i = 0; i < 3; i++) { /* for ever stays so */
+        JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DATA, more[i]), JZX_OK);
+        JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, ends.b, &info), JZX_OK);
+        JZX_EXPECT(info.is_active);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, ends.b, &info), JZX_OK);
+        JZX_EXPECT(info.is_active && !info.is_receiving);
+        JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "x", 1, &ends.at_b), JZX_OK);
+        expect_event(ctx, JZX_UDP_DATA, "x");
+    }
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DATA, 0), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, ends.b, &info), JZX_OK);
+    JZX_EXPECT(!info.is_active);
+    finished++;
+}
+
+JZX_TEST(a_call_while_a_socket_is_active_adds_to_its_count_and_changes_its_tag, "E55") {
+    run_fiber(be_active_again);
 }
 
 #define BURST 200u
@@ -240,6 +279,59 @@ static void give(jzx_context *ctx) {
 JZX_TEST(a_socket_that_is_given_away_loses_nothing, "E55") {
     run_fiber(give);
     run_fiber_with(&JZX_CONFIG(.workers = 2), give);
+}
+
+/* ---- giving while events wait ---- */
+
+static atomic_bool may_look;
+
+/* A receive would look at the events at once. */
+static void take_active(jzx_context *ctx) {
+    jzx_message msg;
+    struct ends ends;
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, GO, JZX_NEVER, &msg), JZX_OK);
+    memcpy(&ends, msg.data, sizeof ends);
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DATA, JZX_UDP_ALWAYS), JZX_OK);
+    while (!atomic_load(&may_look))
+        (void)jzx_yield(ctx);
+    for (unsigned i = 0; i < 20; i++)
+        expect_event(ctx, JZX_UDP_DATA, "x");
+}
+
+static uint64_t received_of(jzx_context *ctx, jzx_udp udp) {
+    jzx_udp_info info = {.size = sizeof info};
+    JZX_EXPECT_EQ(jzx_udp_info_get(ctx->loop, udp, &info), JZX_OK);
+    return info.received;
+}
+
+static void give_active(jzx_context *ctx) {
+    struct ends ends = open_ends(ctx, "127.0.0.1:0");
+    jzx_message msg;
+    atomic_store(&may_look, false);
+    JZX_EXPECT_EQ(jzx_udp_active(ctx, ends.b, DATA, JZX_UDP_ALWAYS), JZX_OK);
+    JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "one", 3, &ends.at_b), JZX_OK);
+    while (received_of(ctx, ends.b) < 1)
+        (void)jzx_yield(ctx);
+    jzx_actor_id to = fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = take_active));
+    JZX_EXPECT_EQ(jzx_udp_give(ctx, ends.b, to), JZX_OK);
+    for (unsigned i = 0; i < 20; i++)
+        JZX_EXPECT_EQ(jzx_udp_try_send(ctx, ends.a, "x", 1, &ends.at_b), JZX_OK);
+    JZX_EXPECT_EQ(jzx_send(ctx->loop, to, ctx->self, &ends, sizeof ends, GO), JZX_OK);
+    while (received_of(ctx, ends.b) < 2) /* the new owner's, before this one has looked */
+        (void)jzx_yield(ctx);
+    uint64_t received = received_of(ctx, ends.b);
+    JZX_EXPECT(received < 21);
+    expect_event(ctx, JZX_UDP_DATA, "one");
+    JZX_EXPECT_EQ(received_of(ctx, ends.b), received);
+    atomic_store(&may_look, true);
+    JZX_EXPECT_EQ(jzx_join(ctx, to, JZX_NEVER, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, DATA, 0, &msg), JZX_ERR_TIMEOUT);
+    finished++;
+}
+
+JZX_TEST(an_active_socket_given_away_sends_each_datagram_to_one_owner, "E55") {
+    run_fiber(give_active);
+    run_fiber_with(&JZX_CONFIG(.workers = 2), give_active);
 }
 
 /* ---- memory ---- */

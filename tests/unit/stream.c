@@ -167,6 +167,8 @@ JZX_TEST(each_allocation_fails_and_nothing_is_left, "C+fail") {
     JZX_EXPECT_EQ(whole, 3);
 }
 
+/* ---- accept ---- */
+
 /* Four times there are no descriptors for the connection; then there are. */
 static void accept_by_message(jzx_context *ctx) {
     jzx_stream stream;
@@ -256,5 +258,85 @@ JZX_TEST(a_unix_listener_that_fails_leaves_no_file, "C+fail") {
             JZX_EXPECT_EQ(descriptors_open(), open_before);
         }
         JZX_EXPECT_EQ(whole, 3);
+    }
+}
+
+static unsigned warnings;
+
+static void note_line(void *ctx, jzx_log_level level, const char *text) {
+    (void)ctx;
+    warnings += level == JZX_LOG_WARN && strstr(text, "listener") != NULL;
+}
+
+static void starve_twice(jzx_context *ctx) {
+    jzx_stream stream;
+    jzx_op op;
+    JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &world.listener), JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_listener_address(ctx->loop, world.listener, world.address, sizeof world.address),
+        JZX_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        os_fail(OS_ACCEPT, 1, 2, i == 0 ? EMFILE : ENOMEM);
+        JZX_EXPECT_EQ(jzx_tcp_connect(ctx, world.address, NULL, JZX_NEVER, &stream), JZX_OK);
+        JZX_EXPECT_EQ(jzx_tcp_accept_to(ctx, world.listener, DONE, &op), JZX_OK);
+        JZX_EXPECT(await_result(ctx, JZX_OK, JZX_NEVER));
+        JZX_EXPECT_EQ(warnings, 2 * (i + 1));
+    }
+    world.is_whole = true;
+}
+
+JZX_TEST(the_log_tells_of_each_shortage_once_and_of_its_end, "C+fail") {
+    jzx_loop *loop = fixture_loop_with(
+        &JZX_CONFIG(.workers = 1, .log = {.write = note_line, .level = JZX_LOG_WARN}));
+    memset(&world, 0, sizeof world);
+    warnings = 0;
+    os_fail_never();
+    jzx__io_of(loop)->os = &os_faulty;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = starve_twice));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT(world.is_whole);
+    os_fail_never();
+    fixture_destroy(loop);
+}
+
+/* The connection that is gone is the first of two; each acceptor gets one that is there. */
+static void accept_behind_aborted(jzx_context *ctx) {
+    jzx_stream streams[2];
+    jzx_stream accepted;
+    jzx_op op;
+    JZX_EXPECT_EQ(jzx_tcp_listen(ctx, "127.0.0.1:0", NULL, &world.listener), JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_listener_address(ctx->loop, world.listener, world.address, sizeof world.address),
+        JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_connect(ctx, world.address, NULL, JZX_NEVER, &streams[0]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_connect(ctx, world.address, NULL, JZX_NEVER, &streams[1]), JZX_OK);
+    os_fail(OS_ACCEPT, 1, 1, fault.error);
+    JZX_EXPECT_EQ(jzx_tcp_accept(ctx, world.listener, JZX_NEVER, &accepted), JZX_OK);
+    os_fail(OS_ACCEPT, 1, 1, fault.error);
+    JZX_EXPECT_EQ(jzx_tcp_accept_to(ctx, world.listener, DONE, &op), JZX_OK);
+    JZX_EXPECT(await_result(ctx, JZX_OK, JZX_NEVER));
+    JZX_EXPECT_EQ(os_faults.uses[OS_ACCEPT], 2);
+    os_fail(OS_ACCEPT, 1, 1, EPERM); /* what is not of a connection is told, once */
+    JZX_EXPECT_EQ(jzx_tcp_accept(ctx, world.listener, JZX_NEVER, &accepted), JZX_ERR_PERMISSION);
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), EPERM);
+    JZX_EXPECT_EQ(jzx_tcp_connect(ctx, world.address, NULL, JZX_NEVER, &streams[0]), JZX_OK);
+    JZX_EXPECT_EQ(jzx_tcp_accept(ctx, world.listener, JZX_NEVER, &accepted), JZX_OK);
+    world.is_whole = true;
+}
+
+JZX_TEST(a_connection_that_is_gone_before_its_accept_is_skipped, "C+fail") {
+    static const int errors[] = {ECONNABORTED, EPROTO,       ENETDOWN,    ENOPROTOOPT, EHOSTDOWN,
+                                 ENONET,       EHOSTUNREACH, ENETUNREACH, EINTR};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+        memset(&world, 0, sizeof world);
+        fault.error = errors[i];
+        jzx__io_of(loop)->os = &os_faulty;
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = accept_behind_aborted));
+        os_fail_never();
+        JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+        JZX_EXPECT(world.is_whole);
+        os_fail_never();
+        fixture_destroy(loop);
     }
 }
