@@ -416,8 +416,12 @@ JZX_TEST(a_worker_keeps_few_free_slots_and_gives_the_others_away) {
         JZX_EXPECT(b.count <= JZX__OP_CACHE_MAX);
     }
     for (uint32_t i = 0; i < OPS_MAX - JZX__OP_CACHE_MAX; i++)
-        assert_non_null(jzx__op_slot_alloc(slots, &a));
+        assert_non_null(ops[i] = jzx__op_slot_alloc(slots, &a));
     JZX_EXPECT_EQ(jzx__atomic_load_relaxed(&slots->minted), minted); /* none is new */
+    for (uint32_t i = 0; i < OPS_MAX - JZX__OP_CACHE_MAX; i++)
+        jzx__op_slot_free(slots, &a, ops[i]);
+    jzx__op_cache_deinit(slots, &a);
+    jzx__op_cache_deinit(slots, &b);
     jzx__op_slots_deinit(slots);
     free(slots);
     JZX_EXPECT_EQ(fixture_bytes(), 0);
