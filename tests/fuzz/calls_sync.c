@@ -67,7 +67,8 @@ CALL(jzx_rwlock_unlock_write, CTX, RWLOCK);
 
 static void do_jzx_rwlock_lock_read_wait(struct fuzz *f) {
     jzx_rwlock *lock = RWLOCK;
-    if (fuzz_status(f, jzx_rwlock_lock_read_wait(lock, WHEN)) == JZX_OK)
+    jzx_err err = (jzx_err)fuzz_status(f, jzx_rwlock_lock_read_wait(lock, WHEN));
+    if (err == JZX_OK || err == JZX_ERR_OWNER_DIED)
         fuzz_status(f, jzx_rwlock_unlock_read(NULL, lock));
 }
 
@@ -81,7 +82,8 @@ static void do_jzx_rwlock_lock_write_wait(struct fuzz *f) {
 static void do_jzx_rwlock_try_lock_read(struct fuzz *f) {
     jzx_rwlock *lock = RWLOCK;
     jzx_context *ctx = f->ctx != NULL ? CTX : NULL;
-    if (fuzz_status(f, jzx_rwlock_try_lock_read(ctx, lock)) == JZX_OK && ctx == NULL)
+    jzx_err err = (jzx_err)fuzz_status(f, jzx_rwlock_try_lock_read(ctx, lock));
+    if ((err == JZX_OK || err == JZX_ERR_OWNER_DIED) && ctx == NULL)
         fuzz_status(f, jzx_rwlock_unlock_read(NULL, lock));
 }
 

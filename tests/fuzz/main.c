@@ -16,13 +16,13 @@ enum { LOOKS_UNTIL_HANG = 3000, LOOK_US = 20000, FAILURES_MAX = 20 };
 
 static const char usage[] =
     "jzx_fuzz [--seed N] [--rounds N] [--seconds N] [--calls N] [--workers N]\n"
-    "         [--only NAMES] [--without NAMES] [--trace] [--no-fork] [--list]\n"
+    "         [--only NAMES] [--without NAMES] [--trace] [--no-fork] [--gdb] [--list]\n"
     "\n"
     "Runs rounds with the seeds N, N+1, ...: as many as --rounds says, or for --seconds. NAMES "
     "are\n"
     "families or operations with commas between: --list prints them. A round that fails prints "
     "the\n"
-    "line that reruns it.\n";
+    "line that reruns it; --gdb has its threads shown.\n";
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED_PART 10u
@@ -33,6 +33,7 @@ static const char usage[] =
 static uint64_t rounds;
 static uint64_t seconds;
 static bool forks = true;
+static bool debugs; /* a debugger shows the threads of a round that fails */
 
 static void list(void) {
     static const struct fuzz_family *const families[] = {
@@ -65,19 +66,48 @@ static void print_rerun(FILE *out, uint64_t seed) {
     fprintf(out, "\n");
 }
 
+/* With --gdb a round that fails stops, and the parent has its threads shown. */
+static void on_fault(int signo) {
+    signal(signo, SIG_DFL);
+    raise(SIGSTOP);
+    raise(signo);
+}
+
+static void stop_at_faults(void) {
+    static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        signal(faults[i], on_fault);
+}
+
+static void show_threads(pid_t child) {
+    char command[160];
+    snprintf(command, sizeof command,
+             "gdb -q -batch -p %d -ex 'thread apply all bt 14' 2>/dev/null | grep '^[#T]'", child);
+    if (debugs && system(command) != 0)
+        fprintf(stderr, "gdb shows nothing\n");
+}
+
 /* Waits for the child, and ends it if it begins no call any more. True if it ended well. */
 static bool watch(pid_t child, uint64_t seed) {
     unsigned long long seen = 0;
     int status = 0;
     bool hangs = false;
-    for (unsigned looks = 0; waitpid(child, &status, WNOHANG) == 0; looks++) {
+    for (unsigned looks = 0;; looks++) {
+        pid_t changed = waitpid(child, &status, WNOHANG | WUNTRACED);
+        if (changed == child && !WIFSTOPPED(status))
+            break;
+        if (changed == child) {
+            show_threads(child);
+            kill(child, SIGCONT);
+        }
         unsigned long long calls = atomic_load(&fuzz_progress->calls);
         if (calls != seen)
             looks = 0;
         seen = calls;
         if (looks == LOOKS_UNTIL_HANG) {
             hangs = true;
-            kill(child, SIGABRT); /* a core file says where */
+            show_threads(child);
+            kill(child, SIGKILL);
         }
         struct timespec look = {0, looks < 50 ? 1000000 : LOOK_US * 1000};
         nanosleep(&look, NULL);
@@ -106,6 +136,8 @@ static bool run_round(uint64_t seed) {
     if (child > 0)
         return watch(child, seed);
     block_signals();
+    if (debugs)
+        stop_at_faults();
     fuzz_round(seed);
     exit(EXIT_SUCCESS); /* so that leaks of malloc are looked for */
 }
@@ -130,6 +162,8 @@ static void read_options(char **argv) {
             fuzz_options.traces = true;
         else if (strcmp(name, "--no-fork") == 0)
             forks = false;
+        else if (strcmp(name, "--gdb") == 0)
+            debugs = true;
         else if (strcmp(name, "--list") == 0)
             list(), exit(EXIT_SUCCESS);
         else if (strcmp(name, "--seed") == 0)

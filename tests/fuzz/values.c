@@ -209,7 +209,7 @@ size_t fuzz_options_size(struct fuzz *f, size_t right) {
     case 0: return 0;
     case 1: return SIZE_MAX;
     case 2: return right + 8;
-    case 3: return fuzz_below(f, right);
+    case 3: return fuzz_below(f, right / 8) * 8; /* whole fields: an older program */
     default: return right;
     }
 }
