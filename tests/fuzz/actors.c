@@ -28,6 +28,7 @@ struct fuzz_actor *fuzz_new_actor(struct fuzz *f) {
         return NULL;
     struct fuzz_actor *actor = &f->round->actor[index];
     actor->round = f->round;
+    actor->made_by = f->operation;
     actor->random = fuzz_random(f);
     return actor;
 }

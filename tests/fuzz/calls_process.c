@@ -116,9 +116,11 @@ CALL(jzx_command_complete, LOOP, fuzz_chance(f, 8) ? ID : atomic_load(&later_pro
 static const jzx_spawn_opts *process_opts(struct fuzz *f, jzx_spawn_opts *opts,
                                           struct fuzz_actor **actor) {
     fuzz_spawn_opts(f, opts, actor);
-    if (*actor == NULL || fuzz_chance(f, 16))
+    if (*actor == NULL)
         return opts;
     (*actor)->is_child = true; /* an exec that is refused may have spawned it */
+    if (fuzz_chance(f, 16))
+        return opts;
     opts->behavior = NULL;
     opts->fiber = NULL;
     opts->init = NULL;

@@ -82,7 +82,8 @@ struct fuzz {
     uint64_t *random; /* state of the generator: the actor's, or own */
     uint64_t own_random;
     unsigned context;
-    jzx_context fake; /* a context that is nobody's */
+    const char *operation; /* the one that is being made */
+    jzx_context fake;      /* a context that is nobody's */
 };
 
 /* ---- operations ---- */
@@ -282,6 +283,7 @@ struct fuzz_actor {
     bool has_begun;      /* a process: its first step is over */
     bool has_upgraded;   /* a process: commands are not counted any more */
     bool is_child;       /* of a supervisor: several incarnations */
+    const char *made_by; /* the operation that it comes from */
     atomic_uint spawned; /* a spawn has returned JZX_OK */
     atomic_uint ended;   /* its cleanup has run */
 };
