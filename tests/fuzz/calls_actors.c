@@ -58,9 +58,9 @@ static void do_jzx_check_failed(struct fuzz *f) {
     jzx_check_failed(f->ctx, "by seed", "calls_actors.c", 1);
 }
 
-/* A fault in the code of an actor, where it is contained. */
+/* A fault in the code of an actor, where it is contained: not in that of a manual one. */
 static void do_fault(struct fuzz *f) {
-    if (!f->round->is_contained)
+    if (!f->round->is_contained || jzx_current_worker() == JZX_NONE)
         return;
     atomic_fetch_add(&f->round->faults_made, 1);
     *(volatile int *)(f->round->loop == NULL ? (void *)f : NULL) = 1;

@@ -259,9 +259,12 @@ static void do_jzx_async_create(struct fuzz *f) {
     _Alignas(max_align_t) unsigned char state[FUZZ_ASYNC_STATE];
     jzx_future *future = NULL;
     fuzz_async_state(f, state);
-    if (*(struct fuzz_actor **)(void *)state != NULL)
-        fuzz_keep_future(f, jzx_async_create(LOOP, OR_NULL(&fuzz_async_type), state, NULL, &future),
-                         &future);
+    if (*(struct fuzz_actor **)(void *)state == NULL)
+        return;
+    jzx_err err = jzx_async_create(LOOP, OR_NULL(&fuzz_async_type), state, NULL, &future);
+    if (err == JZX_OK && AVOID_UNSTARTED)
+        fuzz_status(f, jzx_async_start(future));
+    fuzz_keep_future(f, err, &future);
 }
 
 static void do_jzx_async_start(struct fuzz *f) {

@@ -142,7 +142,7 @@ static void do_jzx_alloc_zeroed(struct fuzz *f) {
 }
 
 static void do_jzx_realloc(struct fuzz *f) {
-    size_t size = 1 + fuzz_below(f, 3000);
+    size_t size = 2 + fuzz_below(f, 3000);
     unsigned char *block = jzx_alloc(f->ctx, size);
     if (block == NULL)
         return;

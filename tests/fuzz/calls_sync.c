@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #define SYNC(kind) (&f->round->sync.kind[fuzz_below(f, FUZZ_SYNC)])
+#define MAY_DEINIT (!f->round->has_threads && (!AVOID_DEINIT || (f->context & AT_BEFORE) != 0))
 #define MUTEX OR_NULL(SYNC(mutex))
 #define SEMAPHORE OR_NULL(SYNC(semaphore))
 #define RWLOCK OR_NULL(SYNC(rwlock))
@@ -103,7 +104,7 @@ static void do_jzx_rwlock_try_lock_write(struct fuzz *f) {
         fuzz_status(f, jzx_##kind##_init(LOOP, object, ##__VA_ARGS__));                            \
     }                                                                                              \
     static void do_jzx_##kind##_deinit(struct fuzz *f) {                                           \
-        if (!f->round->has_threads)                                                                \
+        if (MAY_DEINIT)                                                                            \
             fuzz_status(f, jzx_##kind##_deinit(SYNC(kind)));                                       \
     }                                                                                              \
     struct fuzz
@@ -112,35 +113,35 @@ static void do_jzx_mutex_init(struct fuzz *f) {
     fuzz_status(f, jzx_mutex_init(LOOP, MUTEX));
 }
 static void do_jzx_mutex_deinit(struct fuzz *f) {
-    if (!f->round->has_threads)
+    if (MAY_DEINIT)
         fuzz_status(f, jzx_mutex_deinit(MUTEX));
 }
 static void do_jzx_rwlock_init(struct fuzz *f) {
     fuzz_status(f, jzx_rwlock_init(LOOP, RWLOCK));
 }
 static void do_jzx_rwlock_deinit(struct fuzz *f) {
-    if (!f->round->has_threads)
+    if (MAY_DEINIT)
         fuzz_status(f, jzx_rwlock_deinit(RWLOCK));
 }
 static void do_jzx_once_init(struct fuzz *f) {
     fuzz_status(f, jzx_once_init(LOOP, ONCE));
 }
 static void do_jzx_once_deinit(struct fuzz *f) {
-    if (!f->round->has_threads)
+    if (MAY_DEINIT)
         fuzz_status(f, jzx_once_deinit(ONCE));
 }
 static void do_jzx_wait_group_init(struct fuzz *f) {
     fuzz_status(f, jzx_wait_group_init(LOOP, AVOID_13 ? SYNC(wait_group) : WAIT_GROUP));
 }
 static void do_jzx_wait_group_deinit(struct fuzz *f) {
-    if (!f->round->has_threads)
+    if (MAY_DEINIT)
         fuzz_status(f, jzx_wait_group_deinit(WAIT_GROUP));
 }
 static void do_jzx_gate_init(struct fuzz *f) {
     fuzz_status(f, jzx_gate_init(LOOP, AVOID_13 ? SYNC(gate) : GATE, YES_OR_NO));
 }
 static void do_jzx_gate_deinit(struct fuzz *f) {
-    if (!f->round->has_threads)
+    if (MAY_DEINIT)
         fuzz_status(f, jzx_gate_deinit(GATE));
 }
 LIVES(semaphore, BELOW(4), fuzz_chance(f, 8) ? UINT32_MAX : 4);

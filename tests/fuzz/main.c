@@ -82,7 +82,7 @@ static void stop_at_faults(void) {
 static void show_threads(pid_t child) {
     char command[160];
     snprintf(command, sizeof command,
-             "gdb -q -batch -p %d -ex 'thread apply all bt 14' 2>/dev/null | grep -a '^[#T]'",
+             "gdb -q -batch -p %d -ex 'thread apply all bt 24' 2>/dev/null | grep -a '^[#T]'",
              child);
     if (debugs && system(command) != 0)
         fprintf(stderr, "gdb shows nothing\n");

@@ -497,6 +497,8 @@ void fuzz_round(uint64_t seed) {
     snprintf(round->folder, sizeof round->folder, "/tmp/jzx_fuzz_XXXXXX");
     if (round->actor == NULL || mkdtemp(round->folder) == NULL)
         fuzz_fail("no memory, or no folder: %s", strerror(errno));
+    if (chdir(round->folder) != 0) /* an address that is taken for a path makes a file there */
+        fuzz_fail("%s: %s", round->folder, strerror(errno));
     int open_before = descriptors_open();
     fuzz_memory_reset(seed, fuzz_chance(f, 3) ? 10u << BELOW(7) : 0);
     if (fuzz_chance(f, 4))
@@ -518,6 +520,7 @@ void fuzz_round(uint64_t seed) {
         fuzz_memory_report(stderr);
         fuzz_fail("%lld blocks of %lld bytes are left", fuzz_memory_blocks(), fuzz_memory_bytes());
     }
+    (void)!chdir("/");
     nftw(round->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     int open_after = descriptors_open();
     if (open_after != open_before) {

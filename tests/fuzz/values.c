@@ -214,10 +214,11 @@ size_t fuzz_options_size(struct fuzz *f, size_t right) {
     }
 }
 
-/* A thread that blocks does so for a millisecond; on a clock that stands still, not at all. */
+/* A thread that blocks does so for a millisecond; on a clock that stands still, not at all. Callbacks
+ * without an actor's own context may run on any thread. */
 uint64_t fuzz_deadline(struct fuzz *f) {
     uint64_t now = jzx_loop_now(f->round->loop);
-    if ((f->context & OFF_THE_LOOP) != 0)
+    if (f->ctx == NULL)
         return f->round->clock != NULL || fuzz_chance(f, 2) ? 0
                                                             : now + fuzz_below(f, JZX_MS(1) + 1);
     switch (fuzz_below(f, 8)) {
