@@ -105,7 +105,7 @@ void fuzz_async_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
 }
 
 jzx_behavior_result fuzz_behave(jzx_context *ctx, const jzx_message *msg) {
-    bool is_manual = jzx_current_worker() == JZX_NONE;
+    bool is_manual = ((struct fuzz_actor *)ctx->state)->is_manual;
     struct fuzz f = in_actor(ctx, msg, is_manual ? IN_MANUAL : IN_BEHAVIOUR);
     if (msg->len > 0)
         f.me->value[0] ^= *(unsigned char *)msg->data;

@@ -60,7 +60,7 @@ static void do_jzx_check_failed(struct fuzz *f) {
 
 /* A fault in the code of an actor, where it is contained: not in that of a manual one. */
 static void do_fault(struct fuzz *f) {
-    if (!f->round->is_contained || jzx_current_worker() == JZX_NONE)
+    if (!f->round->is_contained || f->me->is_manual)
         return;
     atomic_fetch_add(&f->round->faults_made, 1);
     *(volatile int *)(f->round->loop == NULL ? (void *)f : NULL) = 1;
@@ -211,6 +211,8 @@ static void do_jzx_manual_create(struct fuzz *f) {
     struct fuzz_actor *actor;
     jzx_manual *manual = NULL;
     const jzx_spawn_opts *given = fuzz_spawn_opts(f, &opts, &actor);
+    if (actor != NULL)
+        actor->is_manual = true;
     if (fuzz_status(f, jzx_manual_create(LOOP, given, &manual)) != JZX_OK)
         return;
     fuzz_spawned(f, JZX_OK, actor, jzx_manual_id(manual));

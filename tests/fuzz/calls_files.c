@@ -166,11 +166,11 @@ FUZZ_FAMILY(files, file_operations);
 
 /* ---- descriptors, signals, host names ---- */
 
-#define FD (int)(!AVOID_10 && fuzz_chance(f, 24) ? WORD : BELOW(24) - (fuzz_chance(f, 24) ? 2u : 0))
+#define FD (!AVOID_10 && fuzz_chance(f, 24) ? (int)WORD : fuzz_descriptor(f))
 #define INTEREST (uint32_t)(fuzz_chance(f, 16) ? WORD : 1 + BELOW(3))
 #define SIGNAL (fuzz_chance(f, 8) ? (int)WORD : YES_OR_NO ? SIGUSR1 : SIGUSR2)
 #define HOST                                                                                       \
-    (YES_OR_NO ? "127.0.0.1:80" : YES_OR_NO ? "localhost:80" : YES_OR_NO ? "[::1]:nothing" : TEXT)
+    (YES_OR_NO ? "127.0.0.1:80" : YES_OR_NO ? "localhost:80" : YES_OR_NO ? "[::1]:nothing" : "")
 
 CALL(jzx_watch_fd, LOOP, FD, ID, INTEREST, TAG);
 CALL(jzx_unwatch_fd, LOOP, FD);

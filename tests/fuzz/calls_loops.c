@@ -12,7 +12,8 @@ USE(jzx_err_name, (jzx_err) - (int)BELOW(60));
 USE(jzx_err_text, (jzx_err) - (int)BELOW(60));
 USE(jzx_version, );
 CALL(jzx_loop_call, LOOP, OR_NULL(fuzz_called), f->round);
-CALL(jzx_loop_run, fuzz_chance(f, 2) ? NULL : THE_LOOP);
+/* With one thread a handler of a manual actor would run the loop, and nobody would stop it. */
+CALL(jzx_loop_run, fuzz_chance(f, 2) || !f->round->has_threads ? NULL : THE_LOOP);
 CALL(jzx_loop_step, LOOP, 0);
 CALL(jzx_loop_destroy, NULL);
 CALL(jzx_loop_worker_stats, LOOP, BELOW(6),
@@ -57,7 +58,7 @@ static void do_jzx_loop_set_observer(struct fuzz *f) {
 
 static void line(void *arg, const char *text) {
     (void)arg;
-    if (strchr(text, '\n') != NULL)
+    if (!AVOID_06 && strchr(text, '\n') != NULL)
         fuzz_fail("a line of a dump has a line feed");
 }
 CALL(jzx_loop_dump, LOOP, OR_NULL(line), NULL);

@@ -130,17 +130,17 @@ static const struct iovec parts[4] = {{(void *)(uintptr_t)fuzz_bytes, 3},
 
 CALL(jzx_stream_write, CTX, STREAM, DATA, LEN, WHEN);
 CALL(jzx_stream_writev, CTX, STREAM, PARTS, PART_COUNT, WHEN);
-CALL(jzx_stream_sendfile, CTX, STREAM, (int)BELOW(20), BELOW(9), BELOW(5000), WHEN,
+CALL(jzx_stream_sendfile, CTX, STREAM, fuzz_descriptor(f), BELOW(9), BELOW(5000), WHEN,
      OR_NULL(&(size_t){0}));
 CALL(jzx_stream_shutdown, CTX, STREAM, WHEN);
 CALL(jzx_stream_send, CTX, STREAM, DATA, LEN);
 BEGIN(jzx_stream_write_to, CTX, STREAM, DATA, LEN);
 BEGIN(jzx_stream_writev_to, CTX, STREAM, PARTS, PART_COUNT);
-BEGIN(jzx_stream_sendfile_to, CTX, STREAM, (int)BELOW(20), BELOW(9), BELOW(5000));
+BEGIN(jzx_stream_sendfile_to, CTX, STREAM, fuzz_descriptor(f), BELOW(9), BELOW(5000));
 BEGIN(jzx_stream_shutdown_to, CTX, STREAM);
 FUTURE(jzx_stream_write_async, LOOP, STREAM, DATA, LEN);
 FUTURE(jzx_stream_writev_async, LOOP, STREAM, PARTS, PART_COUNT);
-FUTURE(jzx_stream_sendfile_async, LOOP, STREAM, (int)BELOW(20), BELOW(9), BELOW(5000));
+FUTURE(jzx_stream_sendfile_async, LOOP, STREAM, fuzz_descriptor(f), BELOW(9), BELOW(5000));
 FUTURE(jzx_stream_shutdown_async, LOOP, STREAM);
 
 static void do_jzx_stream_send_msg(struct fuzz *f) {
@@ -244,7 +244,7 @@ static jzx_address *address(struct fuzz *f, jzx_address *to) {
     const char *text = ADDRESS;
     memset(to, 0, sizeof *to);
     if (jzx_address_parse(text, to) != JZX_OK && fuzz_chance(f, 4))
-        to->opaque[0] = WORD;
+        to->opaque[0] = BELOW(200);
     return fuzz_chance(f, 8) ? NULL : to;
 }
 #define TO address(f, &(jzx_address){{0}})

@@ -229,6 +229,7 @@ const char *fuzz_text(struct fuzz *f);
 const char *fuzz_path(struct fuzz *f);
 const char *fuzz_address(struct fuzz *f);
 const char *fuzz_unix_address(struct fuzz *f);
+int fuzz_descriptor(struct fuzz *f);
 
 #define LOOP fuzz_loop(f)
 #define THE_LOOP (f->round->loop)
@@ -283,6 +284,7 @@ struct fuzz_actor {
     bool has_begun;      /* a process: its first step is over */
     bool has_upgraded;   /* a process: commands are not counted any more */
     bool is_child;       /* of a supervisor: several incarnations */
+    bool is_manual;      /* its code runs in the polls of a thread */
     const char *made_by; /* the operation that it comes from */
     atomic_uint spawned; /* a spawn has returned JZX_OK */
     atomic_uint ended;   /* its cleanup has run */
@@ -338,6 +340,9 @@ struct fuzz_sync {
     jzx_broadcast broadcast[FUZZ_SYNC]; /* of uint64_t */
 };
 
+#define FUZZ_DESCRIPTORS 3u /* a pipe, and a regular file */
+#define FUZZ_PATHS 7u       /* the last two are of sockets */
+
 struct fuzz_round {
     uint64_t seed;
     jzx_loop *loop;
@@ -355,6 +360,8 @@ struct fuzz_round {
     bool is_observed;
     bool is_traced;
     char folder[64];
+    int descriptors[FUZZ_DESCRIPTORS];
+    char paths[FUZZ_PATHS][96]; /* in it: lent to fibers that wait, so they stay what they are */
     struct fuzz_actor *actor;
 };
 
@@ -365,6 +372,7 @@ struct fuzz_progress {
     atomic_ullong calls;
     _Atomic(const char *) last; /* name of the operation that began last; of static storage */
     atomic_uint phase;
+    char folder[64]; /* of the round: removed after it, however it ends */
 };
 extern struct fuzz_progress *fuzz_progress;
 

@@ -2,6 +2,7 @@
 /* Runs rounds by seed, each in a process of its own, and watches that they get on. */
 #include "fuzz.h"
 
+#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,18 @@ static void print_rerun(FILE *out, uint64_t seed) {
     if (fuzz_options.without != NULL)
         fprintf(out, " --without %s", fuzz_options.without);
     fprintf(out, "\n");
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk) {
+    (void)info;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+static void remove_folder(void) {
+    if (fuzz_progress->folder[0] != '\0')
+        nftw(fuzz_progress->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* With --gdb a round that fails stops, and the parent has its threads shown. */
@@ -134,8 +147,11 @@ static bool run_round(uint64_t seed) {
         perror("fork");
         exit(EXIT_FAILURE);
     }
-    if (child > 0)
-        return watch(child, seed);
+    if (child > 0) {
+        bool is_well = watch(child, seed);
+        remove_folder();
+        return is_well;
+    }
     block_signals();
     if (debugs)
         stop_at_faults();

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -417,13 +416,6 @@ static void tell_descriptors(void) {
     }
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk) {
-    (void)info;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
 /* The buffers belong to the loop; handles of futures may outlive it; pools must. */
 static void end(struct fuzz *f) {
     struct fuzz_round *round = f->round;
@@ -478,6 +470,12 @@ static void live(struct fuzz *f) {
     end(f);
 }
 
+static void name_paths(struct fuzz_round *round) {
+    static const char *const names[FUZZ_PATHS] = {"a", "b", "c", "sub", "sub/d", "socket", "other"};
+    for (unsigned i = 0; i < FUZZ_PATHS; i++)
+        snprintf(round->paths[i], sizeof round->paths[i], "%s/%s", round->folder, names[i]);
+}
+
 void fuzz_round(uint64_t seed) {
     struct fuzz_round *round = &the_round;
     fuzz_running = round;
@@ -497,8 +495,14 @@ void fuzz_round(uint64_t seed) {
     snprintf(round->folder, sizeof round->folder, "/tmp/jzx_fuzz_XXXXXX");
     if (round->actor == NULL || mkdtemp(round->folder) == NULL)
         fuzz_fail("no memory, or no folder: %s", strerror(errno));
+    name_paths(round);
+    round->descriptors[2] = open(round->paths[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (pipe2(round->descriptors, O_NONBLOCK | O_CLOEXEC) != 0 ||
+        write(round->descriptors[1], fuzz_bytes, 9) != 9)
+        fuzz_fail("no pipe: %s", strerror(errno));
     if (chdir(round->folder) != 0) /* an address that is taken for a path makes a file there */
         fuzz_fail("%s: %s", round->folder, strerror(errno));
+    memcpy(fuzz_progress->folder, round->folder, sizeof round->folder);
     int open_before = descriptors_open();
     fuzz_memory_reset(seed, fuzz_chance(f, 3) ? 10u << BELOW(7) : 0);
     if (fuzz_chance(f, 4))
@@ -520,8 +524,6 @@ void fuzz_round(uint64_t seed) {
         fuzz_memory_report(stderr);
         fuzz_fail("%lld blocks of %lld bytes are left", fuzz_memory_blocks(), fuzz_memory_bytes());
     }
-    (void)!chdir("/");
-    nftw(round->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     int open_after = descriptors_open();
     if (open_after != open_before) {
         tell_descriptors();

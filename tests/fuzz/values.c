@@ -267,28 +267,19 @@ const char *fuzz_text(struct fuzz *f) {
     return texts[fuzz_below(f, 6)];
 }
 
-static const char *in_folder(struct fuzz *f, const char *name) {
-    static _Thread_local char paths[4][96];
-    static _Thread_local unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", f->round->folder, name);
-    return path;
-}
-
+/* Never a path outside of the round's folder: root may run this, and then anything can be removed. */
 const char *fuzz_path(struct fuzz *f) {
     static char too_long[5000];
-    static const char *const names[] = {"a", "b", "c", "sub", "sub/d", "link"};
     switch (fuzz_below(f, 24)) {
     case 0: return NULL;
     case 1: return "";
-    case 2: return "/nowhere/at/all";
-    case 3: return in_folder(f, "null"); /* never a path outside: root may run this */
-    case 4: return f->round->folder;
-    case 5:
+    case 2: return "nowhere/at/all";
+    case 3: return f->round->folder;
+    case 4:
         if (too_long[0] == '\0')
             memset(too_long, 'x', sizeof too_long - 1);
         return too_long;
-    default: return in_folder(f, names[fuzz_below(f, 6)]);
+    default: return f->round->paths[fuzz_below(f, FUZZ_PATHS - 2)];
     }
 }
 
@@ -312,5 +303,13 @@ const char *fuzz_address(struct fuzz *f) {
 const char *fuzz_unix_address(struct fuzz *f) {
     if (fuzz_chance(f, 16))
         return fuzz_address(f);
-    return in_folder(f, fuzz_chance(f, 2) ? "socket" : "other");
+    return f->round->paths[FUZZ_PATHS - 1 - fuzz_below(f, 2)];
+}
+
+/* Its own ones: a number of the library's is another descriptor in the next moment. */
+int fuzz_descriptor(struct fuzz *f) {
+    static const int wrong[] = {-1, 900, 1023};
+    if (fuzz_chance(f, 8))
+        return wrong[fuzz_below(f, 3)];
+    return f->round->descriptors[fuzz_below(f, FUZZ_DESCRIPTORS)];
 }
