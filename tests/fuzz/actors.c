@@ -186,9 +186,16 @@ const jzx_process_ops fuzz_process_ops =
 
 /* ---- async functions ---- */
 
+JZX_ASYNC(inner, jzx_await_op, int) {
+    JZX_AWAIT(jzx_op_sleep(self, 0), NULL);
+    JZX_RETURN(1);
+}
+JZX_END
+
 struct walk {
     struct fuzz_actor *me;
     jzx_await_op wait;
+    struct inner_call call;
     jzx_future *future;
     int ticket;
     unsigned left;
@@ -196,6 +203,15 @@ struct walk {
     uint64_t result;
 };
 _Static_assert(sizeof(struct walk) <= FUZZ_ASYNC_STATE, "the state of walk");
+
+/* A scope of its own, which it closes at once. */
+static jzx_awaitable *open_and_close(jzx_context *ctx, struct walk *self) {
+    jzx_scope *scope = NULL;
+    if (jzx_scope_open(ctx, JZX_NEVER, &scope) != JZX_OK)
+        return jzx_op_sleep(&self->wait, 0);
+    jzx_scope_cancel(scope);
+    return jzx_op_close(&self->wait, scope);
+}
 
 /* Makes the calls, and the future that is awaited next, if there is one. */
 static jzx_awaitable *walk_on(jzx_context *ctx, struct walk *self) {
@@ -206,6 +222,10 @@ static jzx_awaitable *walk_on(jzx_context *ctx, struct walk *self) {
                      .context = IN_ASYNC};
     fuzz_act(&f, (unsigned)fuzz_below(&f, 3));
     self->future = fuzz_borrow(&f, OF_FUTURE, &self->ticket);
+    if (self->future != NULL && fuzz_chance(&f, 4)) /* a handle of its own, which is consumed */
+        return jzx_op_consume(&self->wait, jzx_future_ref(self->future), fuzz_deadline(&f));
+    if (fuzz_chance(&f, 8))
+        return open_and_close(ctx, self);
     if (self->future == NULL || fuzz_chance(&f, 3))
         return jzx_op_sleep(&self->wait, fuzz_deadline(&f));
     return jzx_op_await(&self->wait, self->future, fuzz_deadline(&f));
@@ -224,6 +244,7 @@ JZX_ASYNC(walk, struct walk, uint64_t) {
         walked(ctx, self);
         if (self->err == JZX_ERR_CANCELLED)
             JZX_FAIL(JZX_ERR_CANCELLED, "cancelled");
+        JZX_TRY(self->err, inner_call(&self->call, (jzx_await_op){0}), NULL);
         JZX_YIELD();
     }
     if (self->me->random % 8 == 0)

@@ -162,6 +162,25 @@ static void do_jzx_future_all_settled(struct fuzz *f) {
     combine(f, jzx_future_all_settled);
 }
 
+/* The records of futures that are settled already. */
+static void do_jzx_settled_at(struct fuzz *f) {
+    _Alignas(jzx_settled) unsigned char records[2 * JZX_SETTLED_SIZE(sizeof(uint64_t))];
+    jzx_future *inputs[2] = {NULL, NULL};
+    jzx_future *result = NULL;
+    jzx_err made = jzx_future_resolved(THE_LOOP, fuzz_bytes, 8, &inputs[0]);
+    if (made == JZX_OK)
+        made = jzx_future_rejected(THE_LOOP, JZX_ERR_FAILED, "by seed", &inputs[1]);
+    if (made == JZX_OK)
+        made = jzx_future_all_settled(THE_LOOP, inputs, 2, 0, &result);
+    if (made == JZX_OK && jzx_future_try(result, records) == JZX_OK &&
+        (jzx_settled_at(records, 8, 0)->err != JZX_OK ||
+         jzx_settled_at(records, 8, 1)->err != JZX_ERR_FAILED))
+        fuzz_fail("the records of two settled futures are wrong");
+    for (unsigned i = 0; i < 2; i++)
+        jzx_future_release(inputs[i]);
+    jzx_future_release(result);
+}
+
 static void here(jzx_context *ctx, void *arg) {
     struct fuzz f = fuzz_here(arg, IN_CALL);
     f.random = &f.own_random;
@@ -347,6 +366,7 @@ static const struct fuzz_operation operations[] = {
     ROW(jzx_future_race, 3, ANYWHERE),
     ROW(jzx_future_any, 3, ANYWHERE),
     ROW(jzx_future_all_settled, 3, ANYWHERE),
+    ROW(jzx_settled_at, 1, ANYWHERE),
     ROW(jzx_future_then, 4, ASYNC_STARTS),
     ROW(jzx_future_catch, 3, ASYNC_STARTS),
     ROW(jzx_future_finally, 3, ASYNC_STARTS),

@@ -10,6 +10,11 @@ static const jzx_actor_factory leaf, waiter;
 
 #define HANDLE fuzz_handle(f, A_PROCESSOR_HANDLE)
 
+static jzx_message mapped(void *arg, const jzx_message *msg) {
+    (void)arg;
+    return *msg;
+}
+
 /* What an actor does, by the bytes of its message: no seed, so that a replay does the same. */
 static void act(jzx_actions *out, const jzx_action *msg, unsigned depth) {
     jzx_processor_handle handle = JZX_PROCESSOR_NO_HANDLE;
@@ -33,7 +38,14 @@ static void act(jzx_actions *out, const jzx_action *msg, unsigned depth) {
         }
         break;
     case 5: (void)jzx_actions_send(out, byte, 0xFFFF0000u, NULL, 0); break;
-    case 6: (void)jzx_actions_pass(out, msg); break;
+    case 6: {
+        const jzx_stage stages[] = {
+            {&jzx_map_actor, &(jzx_map_config){0, mapped, NULL}, sizeof(jzx_map_config)}};
+        (void)jzx_actions_pass(out, msg);
+        if (jzx_actions_flow(out, JZX_STAGES(stages), JZX_PROCESSOR_OUTPUT, &handle) == JZX_OK)
+            (void)jzx_actions_send(out, handle, 3, &next, 1);
+        break;
+    }
     default: (void)jzx_actions_send(out, JZX_PROCESSOR_INPUT + byte % 7, 2, &next, byte % 2); break;
     }
 }

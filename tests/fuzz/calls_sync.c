@@ -198,7 +198,7 @@ CALL(jzx_once_run, CTX, ONCE, WHEN, OR_NULL(once), f);
 CALL(jzx_once_run_wait, ONCE, WHEN, OR_NULL(once), f);
 USE(jzx_once_is_done, ONCE);
 
-/* ---- broadcasts: the reader and the version are the actor's, and used for one thing at a time ---- */
+/* ---- broadcasts: reader and version are the actor's, and used for one thing at a time ---- */
 
 CALL(jzx_broadcast_publish, BROADCAST, VALUE);
 CALL(jzx_broadcast_close, BROADCAST);

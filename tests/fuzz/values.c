@@ -165,6 +165,8 @@ void fuzz_dispose_all(struct fuzz *f, enum fuzz_object kind) {
         boxes[kind][i] = (struct box){NULL, 0};
         if (object != NULL)
             dispose(f, kind, object);
+        if (kind == OF_PROCESSOR && boxes[kind][i].object == object && object != NULL)
+            fuzz_fail("a processor is busy though all actors have ended");
     }
 }
 
@@ -214,8 +216,8 @@ size_t fuzz_options_size(struct fuzz *f, size_t right) {
     }
 }
 
-/* A thread that blocks does so for a millisecond; on a clock that stands still, not at all. Callbacks
- * without an actor's own context may run on any thread. */
+/* A thread that blocks does so for a millisecond; on a clock that stands still, not at all.
+ * Callbacks without an actor's own context may run on any thread. */
 uint64_t fuzz_deadline(struct fuzz *f) {
     uint64_t now = jzx_loop_now(f->round->loop);
     if (f->ctx == NULL)
@@ -267,14 +269,14 @@ const char *fuzz_text(struct fuzz *f) {
     return texts[fuzz_below(f, 6)];
 }
 
-/* Never a path outside of the round's folder: root may run this, and then anything can be removed. */
+/* Never a path outside of the round's folder: root may run this, and anything can be removed. */
 const char *fuzz_path(struct fuzz *f) {
     static char too_long[5000];
     switch (fuzz_below(f, 24)) {
     case 0: return NULL;
     case 1: return "";
     case 2: return "nowhere/at/all";
-    case 3: return f->round->folder;
+    case 3: return ".";
     case 4:
         if (too_long[0] == '\0')
             memset(too_long, 'x', sizeof too_long - 1);
