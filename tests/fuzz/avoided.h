@@ -8,7 +8,7 @@
 #define AVOID_05 1 /* a NULL context in a cleanup, or in another callback, at the end of the loop */
 #define AVOID_06 1 /* line feeds of names and texts in lines of dumps */
 #define AVOID_07 1 /* and 08: any call in a later step of a process that has no events */
-#define AVOID_09 1 /* async functions that are started in an observer callback */
+#define AVOID_09 1 /* async functions that an observer or a destructor starts at an actor's end */
 #define AVOID_10 1 /* jzx_watch_fd of a large number that is no descriptor */
 #define AVOID_13 1 /* jzx_gate_init and jzx_wait_group_init of NULL */
 

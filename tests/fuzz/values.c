@@ -165,9 +165,9 @@ void fuzz_dispose_all(struct fuzz *f, enum fuzz_object kind) {
         boxes[kind][i] = (struct box){NULL, 0};
         if (object != NULL)
             dispose(f, kind, object);
-        if (kind == OF_PROCESSOR && boxes[kind][i].object == object && object != NULL)
-            fuzz_fail("a processor is busy though all actors have ended");
     }
+    if (kind == OF_PROCESSOR && fuzz_take(f, kind) != NULL)
+        fuzz_fail("a processor is busy though all actors have ended");
 }
 
 /* ---- arguments ---- */
