@@ -164,7 +164,7 @@ static void do_jzx_spawn_on(struct fuzz *f) {
     jzx_actor_id id = JZX_NOBODY;
     const jzx_source sources[] = {
         JZX_ON_TIMER(SPAN, YES_OR_NO ? JZX_FIXED_RATE : JZX_FIXED_DELAY, box_tag_tick()),
-        JZX_ON_FD((int)BELOW(20), JZX_IO_READ, box_tag_ready()),
+        JZX_ON_FD(fuzz_descriptor(f), JZX_IO_READ, box_tag_ready()),
         JZX_ON_SIGNAL((int)BELOW(40), box_tag_signalled()),
         JZX_ON_TIMER(SPAN, JZX_FIXED_RATE, TAG),
     };
