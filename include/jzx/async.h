@@ -289,10 +289,14 @@ JZX_END_C
     case (number) + 1:;                                                                            \
     } while (0)
 
-/* Ends the function with its result, or with an error and a text (a literal, or in the state). */
+/* Ends the function with its result, or with an error and a text (a literal, or in the state). Of a
+ * call there may be no place for the result: it is awaited with NULL. */
 #define JZX_RETURN(...)                                                                            \
     do {                                                                                           \
-        *jzx_out = (__VA_ARGS__);                                                                  \
+        if (jzx_out != NULL)                                                                       \
+            *jzx_out = (__VA_ARGS__);                                                              \
+        else                                                                                       \
+            (void)(__VA_ARGS__);                                                                   \
         return jzx_async_done(async, JZX_OK, NULL);                                                \
     } while (0)
 #define JZX_FAIL(err, text) return jzx_async_done(async, (err), (text))

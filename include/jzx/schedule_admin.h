@@ -336,7 +336,8 @@ JZX_API bool jzx_schedule_notify(jzx_loop *loop, uint32_t ticks);
 JZX_API jzx_err jzx_schedule_advance(jzx_loop *loop, uint64_t ticks);
 
 /* A driver of the program's own has ended by itself, not by stop: DRIVER_STOPPED is told, and the
- * automatic driver takes over or the status is STALLED. Not in its start or stop. */
+ * automatic driver takes over or the status is STALLED. Not in its start or stop.
+ * JZX_ERR_INVALID_ARG if the driver is one of the library (only FOREIGN is not), or has stopped. */
 JZX_API jzx_err jzx_schedule_driver_stopped(jzx_loop *loop, jzx_driver_error error);
 
 /* The time in whole ticks, by the scheduler's clock. Also in callbacks. */

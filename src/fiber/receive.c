@@ -264,10 +264,13 @@ static void hand_over(struct jzx__fiber *fiber, jzx_message *msg) {
 
 /* ---- the calls ---- */
 
-/* Without a switch, if what is wanted is there. NONE: the fiber is not to wait for it. */
-static enum jzx__scan receive_here(struct jzx__fiber *fiber, uint64_t deadline_ns) {
+/* Without a switch, if what is wanted is there. NONE: the fiber is not to wait for it. A fiber that
+ * is to look for its predicate has been attended to in this turn, and looks whatever there is to
+ * attend to: that may be there for as long as nothing is received (senders in line for room). */
+static enum jzx__scan receive_here(struct jzx__fiber *fiber, uint64_t deadline_ns,
+                                   bool is_to_look) {
     struct jzx__worker *me = fiber->worker;
-    if (!jzx__fiber_is_free(fiber))
+    if (is_to_look ? fiber->is_lost : !jzx__fiber_is_free(fiber))
         return JZX__SCAN_STOP;
     jzx__fiber_drop_current(me, fiber);
     enum jzx__scan scan = jzx__fiber_scan(me, fiber, false);
@@ -291,8 +294,9 @@ JZX_INLINE jzx_err receive(jzx_context *ctx, const char *call, const struct jzx_
     if (JZX_UNLIKELY(fiber == NULL))
         return err;
     jzx__fiber_set_filter(fiber, filter);
+    err = JZX_OK;
     do {
-        switch (receive_here(fiber, deadline_ns)) {
+        switch (receive_here(fiber, deadline_ns, err == JZX__FIBER_LOOK)) {
         case JZX__SCAN_FOUND: err = JZX_OK; break;
         case JZX__SCAN_NONE: err = JZX_ERR_TIMEOUT; break;
         default: err = jzx__fiber_wait(fiber, JZX__WISH_MESSAGE, deadline_ns); break;

@@ -41,8 +41,9 @@ jzx_err jzx_schedule_driver_stopped(jzx_loop *loop, jzx_driver_error error) {
     jzx_err err = jzx__schedule_visit_begin(&visit, loop);
     if (err != JZX_OK)
         return err;
-    if (visit.scheduler->is_automatic || visit.core->phase != JZX__PHASE_ACTIVE)
-        err = JZX_ERR_INVALID_ARG;
+    bool is_own = visit.scheduler->settings.driver_kind == JZX_DRIVER_FOREIGN;
+    if (!is_own || visit.scheduler->is_automatic || visit.core->phase != JZX__PHASE_ACTIVE)
+        err = JZX_ERR_INVALID_ARG; /* a driver of the library is stopped by its stop alone */
     else
         jzx__schedule_driver_stopped(visit.core, (enum jzx__driver_error)error);
     jzx__schedule_visit_end(&visit, 0); /* worker 0 looks now */

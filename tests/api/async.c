@@ -390,6 +390,27 @@ JZX_TEST(a_spawn_without_memory_leaves_nothing) {
     fixture_destroy(loop);
 }
 
+/* A caller that does not want the result of what it calls. */
+struct careless {
+    struct count_up_call call;
+    struct counter counter;
+};
+
+JZX_ASYNC(careless, struct careless, uint32_t) {
+    JZX_AWAIT(count_up_call(&self->call, self->counter), NULL);
+    JZX_RETURN(*self->counter.count);
+}
+JZX_END
+
+JZX_TEST(a_call_may_be_awaited_without_its_result) {
+    uint32_t log[3];
+    uint32_t count = 0;
+    uint32_t result = 0;
+    const struct careless state = {.counter = {.log = log, .count = &count, .mark = 9}};
+    assert_int_equal(jzx_async_run(NULL, &careless_type, &state, &result), JZX_OK);
+    assert_int_equal(result, 3);
+}
+
 JZX_TEST(a_program_can_be_one_async_function) {
     struct counter state;
     uint32_t log[3];

@@ -722,3 +722,68 @@ static void misuse(jzx_context *ctx) {
 JZX_TEST(a_receive_needs_its_own_context_and_a_place_for_the_message, "C+fail") {
     play(misuse, 1);
 }
+
+/* ---- a predicate, and senders that want something of the mailbox ---- */
+
+static bool is_two(void *arg, const jzx_message *msg) {
+    ++*(uint32_t *)arg;
+    return msg->tag == 2;
+}
+
+static void take_two(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    uint32_t calls = 0;
+    jzx_message msg;
+    (void)jzx_yield(ctx); /* the others are in line now */
+    JZX_EXPECT_EQ(jzx_receive_match(ctx, is_two, &calls, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(calls, 1);
+    life->finished++;
+}
+
+JZX_TEST(a_predicate_is_asked_in_a_mailbox_that_drops_the_oldest, "E15") {
+    jzx_loop *loop = fixture_loop();
+    struct life life = {0};
+    jzx_actor_id id = fixture_spawn(
+        loop, &JZX_SPAWN_OPTS(.fiber = take_two, .state = &life, .on_full = JZX_FULL_DROP_OLDEST));
+    fixture_send(loop, id, 2);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(life.finished, 1);
+    fixture_destroy(loop);
+}
+
+static jzx_actor_id full;
+
+static void send_when_there_is_room(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_err err = jzx_send_until(ctx, full, NULL, 0, 3, JZX_NEVER);
+    JZX_EXPECT(err == JZX_OK || err == JZX_ERR_NO_SUCH_ACTOR); /* there is room, then it ends */
+    life->finished++;
+}
+
+static void wait_for_room(jzx_context *ctx) {
+    struct life *life = ctx->state;
+    jzx_message msg;
+    JZX_EXPECT_EQ(jzx_send_when_room(ctx->loop, full, ctx->self), JZX_OK);
+    JZX_EXPECT_EQ(jzx_receive_tag(ctx, JZX_TAG_ROOM, JZX_NEVER, &msg), JZX_OK);
+    life->finished++;
+}
+
+static void ask_in_a_full_mailbox(jzx_fiber_fn other) {
+    jzx_loop *loop = fixture_loop();
+    struct life life = {0};
+    full =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = take_two, .state = &life, .mailbox_cap = 1));
+    fixture_send(loop, full, 2);
+    (void)spawn_fiber(loop, other, &life);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(life.finished, 2);
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_predicate_is_asked_while_a_sender_waits_for_room, "E15") {
+    ask_in_a_full_mailbox(send_when_there_is_room);
+}
+
+JZX_TEST(a_predicate_is_asked_while_an_actor_is_to_hear_of_room, "E15") {
+    ask_in_a_full_mailbox(wait_for_room);
+}

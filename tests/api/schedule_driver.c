@@ -309,6 +309,22 @@ JZX_TEST(the_automatic_driver_takes_over_from_one_that_stops, "B+driver", "B+tes
     rig_close(&rig);
 }
 
+JZX_TEST(a_driver_of_the_library_does_not_stop_by_itself, "B+driver") {
+    static const jzx_driver_kind kinds[] = {JZX_DRIVER_AUTOMATIC, JZX_DRIVER_THREAD};
+    for (unsigned i = 0; i < 2; i++) {
+        jzx_schedule_config config = JZX_SCHEDULE_CONFIG(.driver_kind = kinds[i]);
+        jzx_schedule_metrics before = {.size = sizeof before};
+        jzx_schedule_metrics after = {.size = sizeof after};
+        jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.schedule = &config));
+        assert_non_null(loop);
+        JZX_EXPECT_EQ(jzx_schedule_metrics_get(loop, &before), JZX_OK);
+        JZX_EXPECT_EQ(jzx_schedule_driver_stopped(loop, JZX_DRIVER_STOPPED), JZX_ERR_INVALID_ARG);
+        JZX_EXPECT_EQ(jzx_schedule_metrics_get(loop, &after), JZX_OK);
+        JZX_EXPECT(before.driver != NULL && after.driver == before.driver);
+        fixture_destroy(loop); /* which ends its thread, if it has one */
+    }
+}
+
 JZX_TEST(without_a_driver_to_take_over_the_scheduler_has_stalled, "B+driver", "X27") {
     open_own(OWN(.clock = &own_clock));
     jzx_job_id job = rig_once(&rig, 1, TICKS(5));
