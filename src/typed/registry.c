@@ -3,6 +3,7 @@
 
 #include "actor/loop.h"
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/sized.h"
 
 #include <stdio.h>
@@ -217,6 +218,12 @@ static void describe_messages(const jzx_actor_type *type, char *text, size_t siz
     }
 }
 
+static void print_line(const char *text, jzx_dump_fn line, void *ctx) {
+    char escaped[JZX__LOG_LINE_SIZE];
+    (void)jzx__log_escape(escaped, sizeof escaped, text);
+    line(ctx, escaped);
+}
+
 void jzx__types_print(struct jzx_loop *loop, jzx_dump_fn line, void *ctx) {
     jzx_type_info info = {.size = sizeof info};
     uint64_t cursor = 0;
@@ -226,10 +233,10 @@ void jzx__types_print(struct jzx_loop *loop, jzx_dump_fn line, void *ctx) {
         snprintf(text, sizeof text, "type      %s: state %zu bytes, %llu alive, %llu made",
                  info.type->name, info.type->state_size, (unsigned long long)info.alive,
                  (unsigned long long)info.made);
-        line(ctx, text);
+        print_line(text, line, ctx);
         describe_messages(info.type, messages, sizeof messages);
         snprintf(text, sizeof text, "  handles %u messages: %s", info.type->message_count,
                  messages);
-        line(ctx, text);
+        print_line(text, line, ctx);
     }
 }

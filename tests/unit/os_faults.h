@@ -62,7 +62,7 @@ static inline void os_fail_never(void) {
 
 /* 0, or what the call is to return. */
 static inline int os_use(enum os_call call) {
-    uint32_t use = ++os_faults.uses[call];
+    uint32_t use = __atomic_add_fetch(&os_faults.uses[call], 1, __ATOMIC_RELAXED);
     bool fails = call == os_faults.call && os_faults.at != 0 && use >= os_faults.at &&
                  use - os_faults.at < os_faults.count;
     return fails ? -os_faults.error : 0;
