@@ -9,5 +9,6 @@ jzx_err jzx__await_permits(struct jzx__party *party, struct jzx__permits *permit
     event.links = &link;
     event.count = 1;
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
+    jzx__party_release(&event);
     return jzx__cause_kind(cause) == JZX__CAUSE_ITEM ? want->result : jzx__cause_err(cause);
 }
