@@ -117,10 +117,11 @@ static jzx_err arrive(struct jzx__party *party, struct barrier *barrier, uint64_
     struct jzx__wait_link link = {.source = &barrier->signal.source, .slot = &arrival};
     const struct jzx__event event = {
         .kind = JZX_WAIT_SIGNAL, .object = (uintptr_t)barrier, .links = &link, .count = 1};
+    jzx__refs_add(&barrier->signal.refs);
     jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
     if (arrival.is_last)
         let_pass(barrier, party->me);
-    jzx__party_release(&event);
+    jzx__refs_drop(&barrier->signal.refs);
     if (arrival.has_passed)
         err = JZX_OK;
     if (err == JZX_OK && is_last != NULL)

@@ -167,10 +167,11 @@ static jzx_err read_as(struct jzx__party *party, struct jzx__broadcast *broadcas
     uint64_t number = reader->next;
     struct jzx__wait_link link = link_to(broadcast, &number);
     const struct jzx__event event = event_of(broadcast, &link);
+    jzx__refs_add(&broadcast->refs);
     jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
     if (err == JZX_OK)
         err = jzx__broadcast_read_now(broadcast, reader, value);
-    jzx__party_release(&event);
+    jzx__refs_drop(&broadcast->refs);
     return err;
 }
 
@@ -256,10 +257,11 @@ static jzx_err changed(struct jzx__party *party, struct jzx__broadcast *broadcas
     uint64_t number = *version;
     struct jzx__wait_link link = link_to(broadcast, &number);
     const struct jzx__event event = event_of(broadcast, &link);
+    jzx__refs_add(&broadcast->refs);
     jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
     if (err == JZX_OK)
         err = read_latest(broadcast, *version, value, version);
-    jzx__party_release(&event);
+    jzx__refs_drop(&broadcast->refs);
     return err;
 }
 

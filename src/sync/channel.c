@@ -284,8 +284,9 @@ static jzx_err await_room(struct jzx__party *party, struct jzx__channel *channel
     struct jzx__wait_link link = {.source = &channel->senders, .slot = (void *)(uintptr_t)value};
     const struct jzx__event event = {
         .kind = JZX_WAIT_CHANNEL, .object = (uintptr_t)channel, .links = &link, .count = 1};
+    jzx__refs_add(&channel->refs);
     jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
-    jzx__party_release(&event);
+    jzx__refs_drop(&channel->refs);
     return err;
 }
 
@@ -370,10 +371,11 @@ static jzx_err receive(struct jzx__party *party, struct jzx__channel *channel, u
     struct jzx__wait_link link = {.source = &channel->receivers};
     const struct jzx__event event = {
         .kind = JZX_WAIT_CHANNEL, .object = (uintptr_t)channel, .links = &link, .count = 1};
+    jzx__refs_add(&channel->refs);
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
     if (jzx__cause_kind(cause) == JZX__CAUSE_ITEM)
         jzx__channel_take_promised(channel, value, party->me);
-    jzx__party_release(&event);
+    jzx__refs_drop(&channel->refs);
     return jzx__cause_err(cause);
 }
 

@@ -52,7 +52,6 @@ static uint32_t await_on_thread(const struct jzx__clock *clock, const struct jzx
 
 uint32_t jzx__party_await(struct jzx__party *party, const struct jzx__event *event,
                           uint64_t deadline_ns) {
-    jzx__sources_ref(event->links, event->count);
     if (party->fiber == NULL)
         return await_on_thread(party->clock, event, deadline_ns);
     uint32_t cause = jzx__fiber_await(party->fiber, event, deadline_ns);

@@ -165,13 +165,14 @@ static jzx_err select_as(struct jzx__party *party, struct selection *selection,
                                      .object = selection->count,
                                      .links = selection->links,
                                      .count = selection->count};
+    jzx__sources_ref(selection->links, selection->count);
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
     jzx_err err = jzx__cause_err(cause);
     if (err == JZX_OK || err == JZX_ERR_CLOSED)
         *index = jzx__cause_index(cause);
     if (err == JZX_OK)
         err = finish(&selection->cases[*index], party->me);
-    jzx__party_release(&event);
+    jzx__sources_release(selection->links, selection->count);
     return err;
 }
 

@@ -33,8 +33,9 @@ static jzx_err await(struct jzx__party *party, struct jzx__signal *signal, uint6
     struct jzx__wait_link link = {.source = &signal->source};
     const struct jzx__event event = {
         .kind = JZX_WAIT_SIGNAL, .object = (uintptr_t)signal, .links = &link, .count = 1};
+    jzx__refs_add(&signal->refs);
     jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
-    jzx__party_release(&event);
+    jzx__refs_drop(&signal->refs);
     return err;
 }
 
