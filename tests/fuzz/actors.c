@@ -381,7 +381,9 @@ jzx_err fuzz_blocking(void *arg) {
     (void)arg;
     struct fuzz f = fuzz_here(round, IN_JOB);
     f.random = &f.own_random;
+    atomic_fetch_add(&round->jobs, 1);
     fuzz_act(&f, (unsigned)fuzz_below(&f, 2));
+    atomic_fetch_sub(&round->jobs, 1);
     jzx_blocking_os_error(fuzz_chance(&f, 4) ? 2 : 0);
     return fuzz_chance(&f, 4) ? JZX_ERR_FAILED : JZX_OK;
 }
