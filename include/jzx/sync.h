@@ -14,8 +14,10 @@
  * An object is memory of the program. Its init ties it to a loop, whose actors and threads may use
  * it from then on; it must stay where it is until its deinit, which may also come after the end of
  * the loop. An init of an object that was not deinited is JZX_ERR_BUSY, and so is a deinit while
- * somebody waits at it, or has something of it; nothing happens then. Any other call with an object
- * that was not inited, or was copied, is JZX_ERR_INVALID_ARG. All calls may come from any thread.
+ * somebody waits at it, or has something of it; nothing happens then. A fiber or thread that was
+ * released still waits until its call returns, so a releaser that deinits at once finds the object
+ * busy. Any other call with an object that was not inited, or was copied, is JZX_ERR_INVALID_ARG.
+ * All calls may come from any thread.
  *
  * Each wait has these forms:
  *

@@ -538,13 +538,14 @@ static void give_back(struct jzx__worker *me, const struct jzx__fiber *fiber) {
     jzx__sources_vacate(event->links, event->count, fiber->cause, me);
 }
 
-/* Nor will anybody release what it has brought to its sources. */
+/* Nor will anybody release what it has brought to its sources, and its references of them. */
 static void abandon(struct jzx__worker *me, const struct jzx__event *event) {
     for (uint32_t i = 0; i < event->count; i++) {
         struct jzx__wait_link *link = &event->links[i];
         if (link->source->ops->abandon != NULL)
             link->source->ops->abandon(link->source, link, me);
     }
+    jzx__sources_release(event->links, event->count);
 }
 
 /* The actor ends, on the thread's stack: it waits no more. */

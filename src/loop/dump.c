@@ -37,6 +37,11 @@ __attribute__((format(printf, 2, 3))) static void print(const struct dump *dump,
     dump->line(dump->ctx, text);
 }
 
+/* The same for lines of the other parts. */
+static void print_line(void *ctx, const char *line) {
+    print(ctx, "%s", line);
+}
+
 typedef unsigned long long ull; /* what printf takes on every system */
 
 static void print_books(const struct dump *dump, const jzx_loop *loop) {
@@ -226,7 +231,7 @@ static void print_actors(const struct dump *dump, const jzx_loop *loop) {
 jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
     if (loop == NULL || line == NULL)
         return JZX_ERR_INVALID_ARG;
-    const struct dump dump = {line, ctx};
+    struct dump dump = {line, ctx};
     static const char *const states[] = {"open", "stopping", "stopped"};
     print(&dump, "loop      %s, %u workers, %u of them awake, %u CPUs",
           states[jzx__sched_stop_state(&loop->sched)], loop->sched.worker_count,
@@ -236,9 +241,9 @@ jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
     print_files(&dump, loop);
     for (uint32_t i = 0; i < loop->sched.worker_count; i++)
         print_worker(&dump, loop, i);
-    print_lost_turns(&dump, (jzx_loop *)(uintptr_t)loop);             /* takes a lock */
-    jzx__supers_print((struct jzx_loop *)(uintptr_t)loop, line, ctx); /* takes its lock */
-    jzx__types_print((struct jzx_loop *)(uintptr_t)loop, line, ctx);  /* likewise */
+    print_lost_turns(&dump, (jzx_loop *)(uintptr_t)loop);                     /* takes a lock */
+    jzx__supers_print((struct jzx_loop *)(uintptr_t)loop, print_line, &dump); /* takes its lock */
+    jzx__types_print((struct jzx_loop *)(uintptr_t)loop, print_line, &dump);  /* likewise */
     print_actors(&dump, loop);
     return JZX_OK;
 }

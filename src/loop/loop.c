@@ -333,6 +333,8 @@ static jzx_err begin_as(jzx_loop *loop, struct jzx__drive *drive,
                   : driven_here == JZX_NESTING_MAX ? JZX_ERR_FULL
                   : loop->ended                    ? JZX_ERR_LOOP_CLOSED
                                                    : JZX_OK;
+    if (err == JZX_ERR_LOOP_CLOSED && has_untaken(loop))
+        end_all(loop, drive->seat); /* a call of another thread that had begun before the end */
     if (err != JZX_OK) {
         jzx__loop_leave(loop, drive);
         return err;

@@ -207,6 +207,7 @@ void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t 
 uint32_t jzx__source_unlock_and_wake_all(struct jzx__source *source, enum jzx__cause_kind kind,
                                          struct jzx__worker *me) {
     struct jzx__lock *lock = source->lock;
+    _Atomic uint32_t *refs = NULL;
     struct jzx__list batch; /* under the lock as well: a party takes its link out of it, too */
     struct jzx__wake wake;
     uint32_t count = 0;
@@ -214,12 +215,20 @@ uint32_t jzx__source_unlock_and_wake_all(struct jzx__source *source, enum jzx__c
     jzx__list_splice(&batch, &source->waiting);
     while (claim_first(&batch, kind, &wake) != NULL) {
         bool was_last = jzx__list_is_empty(&batch); /* nobody is added to it */
+        if (!was_last) {
+            if (count == 0) /* the source is there still */
+                refs = jzx__source_refs(source);
+            if (!JZX__MUTANT(waiter_batch_unreferenced))
+                jzx__refs_add(refs); /* those that are left may leave meanwhile */
+        }
         jzx__lock_release(lock);
         jzx__wake_make(&wake, me);
         count++;
         if (was_last)
             return count;
         jzx__lock_acquire(lock);
+        if (!JZX__MUTANT(waiter_batch_unreferenced))
+            jzx__refs_drop(refs);
     }
     jzx__lock_release(lock);
     return count;

@@ -42,6 +42,10 @@
  *       has ended, and will not go on. Its link is taken out of the list, and the next one is
  *       tried. The end of the actor claims the wait. So a call that never returns hands nothing
  *       over.
+ *   A11 an object that counts its parties has a reference of each from before it joins until it
+ *       touches the object no more: it has ended the wait, taken what was handed over or given it
+ *       back, and vacated. So whoever finds no reference may deinit the object: an empty list does
+ *       not allow it, since a claimed party has yet to leave.
  *
  * Wakers come late: {wake, who} is called after the lock is released, when the party may have gone
  * on, ended the wait and begun another. So a wake means "look again", never "you have it": a task
@@ -232,7 +236,14 @@ struct jzx__source_ops {
      * was in the way of. Called for a party that was killed; others call jzx__sources_vacate, if
      * the source has it. Without the lock. NULL if nobody ever is in the way. */
     void (*vacate)(struct jzx__source *source, struct jzx__wait_link *link, struct jzx__worker *me);
+    /* Where the object has its count of references, an _Atomic uint32_t, in bytes from the source.
+     * 0: the object counts none, and something else keeps it there (A11). */
+    ptrdiff_t refs_at;
 };
+
+/* refs_at of a source that is a member of the type, as the count is. */
+#define JZX__REFS_AT(type, source, refs)                                                           \
+    ((ptrdiff_t)offsetof(type, refs) - (ptrdiff_t)offsetof(type, source))
 
 /* Where parties wait for one kind of thing: part of a channel, a mutex, a future. The lock is the
  * object's, so that one object can have several (a channel has its senders and its receivers). */
@@ -401,6 +412,48 @@ void jzx__source_init(struct jzx__source *source, struct jzx__lock *lock,
 
 /* Nobody waits there any more. */
 void jzx__source_deinit(struct jzx__source *source);
+
+/* ---- references: objects that can be deinited while others wait (A11) ---- */
+
+static inline _Atomic uint32_t *jzx__source_refs(struct jzx__source *source) {
+    ptrdiff_t at = source->ops->refs_at;
+    return at == 0 ? NULL : (_Atomic uint32_t *)(void *)((unsigned char *)source + at);
+}
+
+/* refs may be NULL, as in the next. */
+static inline void jzx__refs_add(_Atomic uint32_t *refs) {
+    if (refs != NULL)
+        /* relaxed: no deinit is called while a wait begins; the others have a reference or the
+         * lock */
+        (void)jzx__atomic_add_relaxed(refs, 1u);
+}
+
+static inline void jzx__refs_drop(_Atomic uint32_t *refs) {
+    if (refs != NULL)
+        /* release: pairs with has_refs; all that was done with the object comes before */
+        (void)jzx__atomic_add_acq_rel(refs, 0u - 1u);
+}
+
+/* The object stays while this is true. */
+static inline bool jzx__source_has_refs(struct jzx__source *source) {
+    const _Atomic uint32_t *refs = jzx__source_refs(source);
+    /* acquire: pairs with drop; all that parties did with the object is over */
+    return jzx__atomic_load_acquire(refs) != 0;
+}
+
+/* By a party, before it joins: for all links of its wait. */
+static inline void jzx__sources_ref(struct jzx__wait_link *links, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        jzx__refs_add(jzx__source_refs(links[i].source));
+}
+
+/* The last thing that it does with any of them. */
+static inline void jzx__sources_release(struct jzx__wait_link *links, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        jzx__refs_drop(jzx__source_refs(links[i].source));
+}
+
+/* ---- claiming ---- */
 
 /* Claims the first that still can be claimed, and takes it out of the list with all before it (A6).
  * The caller has the lock; writes into the link's slot, unlocks, and makes the wake. NULL: nobody

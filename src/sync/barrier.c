@@ -87,15 +87,20 @@ static void vacate(struct jzx__source *source, struct jzx__wait_link *link,
 }
 
 jzx_err jzx_barrier_init(jzx_loop *loop, jzx_barrier *storage, uint32_t parties) {
-    static const struct jzx__source_ops ops = {
-        .look = look, .take = take, .give_back = give_back, .vacate = vacate};
+    static const struct jzx__source_ops ops = {.look = look,
+                                               .take = take,
+                                               .give_back = give_back,
+                                               .vacate = vacate,
+                                               .refs_at = JZX__SIGNAL_REFS_AT};
+    static const struct jzx__source_ops passing_ops = {
+        .refs_at = JZX__REFS_AT(struct barrier, passing, signal.refs)};
     struct barrier *barrier = (struct barrier *)(void *)storage;
     if (parties == 0)
         return JZX_ERR_INVALID_ARG;
     jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_BARRIER, &ops);
     if (err != JZX_OK)
         return err;
-    jzx__source_init(&barrier->passing, &barrier->signal.lock, &ops);
+    jzx__source_init(&barrier->passing, &barrier->signal.lock, &passing_ops);
     barrier->parties = parties;
     barrier->arrived = 0;
     return JZX_OK;
@@ -103,12 +108,7 @@ jzx_err jzx_barrier_init(jzx_loop *loop, jzx_barrier *storage, uint32_t parties)
 
 jzx_err jzx_barrier_deinit(jzx_barrier *storage) {
     struct barrier *barrier = barrier_of(storage);
-    if (barrier == NULL)
-        return JZX_ERR_INVALID_ARG;
-    jzx__lock_acquire(&barrier->signal.lock);
-    bool is_used = !jzx__list_is_empty(&barrier->passing.waiting);
-    jzx__lock_release(&barrier->signal.lock);
-    return jzx__signal_deinit(&barrier->signal, is_used);
+    return jzx__signal_deinit(barrier == NULL ? NULL : &barrier->signal);
 }
 
 static jzx_err arrive(struct jzx__party *party, struct barrier *barrier, uint64_t deadline_ns,
@@ -117,9 +117,11 @@ static jzx_err arrive(struct jzx__party *party, struct barrier *barrier, uint64_
     struct jzx__wait_link link = {.source = &barrier->signal.source, .slot = &arrival};
     const struct jzx__event event = {
         .kind = JZX_WAIT_SIGNAL, .object = (uintptr_t)barrier, .links = &link, .count = 1};
+    jzx__refs_add(&barrier->signal.refs);
     jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
     if (arrival.is_last)
         let_pass(barrier, party->me);
+    jzx__refs_drop(&barrier->signal.refs);
     if (arrival.has_passed)
         err = JZX_OK;
     if (err == JZX_OK && is_last != NULL)

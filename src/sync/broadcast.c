@@ -39,7 +39,8 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 /* ---- making one ---- */
 
 jzx_err jzx_broadcast_init(jzx_loop *loop, jzx_broadcast *storage, size_t keep, size_t value_size) {
-    static const struct jzx__source_ops ops = {.look = look, .take = take};
+    static const struct jzx__source_ops ops = {
+        .look = look, .take = take, .refs_at = JZX__REFS_AT(struct jzx__broadcast, source, refs)};
     struct jzx__broadcast *broadcast = (struct jzx__broadcast *)(void *)storage;
     if (keep == 0 || value_size == 0 || keep > SIZE_MAX / 2 / value_size)
         return JZX_ERR_INVALID_ARG;
@@ -66,10 +67,11 @@ jzx_err jzx_broadcast_deinit(jzx_broadcast *storage) {
     if (broadcast == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx__lock_acquire(&broadcast->lock);
-    bool is_used = broadcast->kept != 0 || !jzx__list_is_empty(&broadcast->source.waiting);
+    bool is_used = jzx__source_has_refs(&broadcast->source);
     jzx__lock_release(&broadcast->lock);
     if (is_used)
         return JZX_ERR_BUSY;
+    jzx__source_deinit(&broadcast->source);
     jzx__lock_deinit(&broadcast->lock);
     jzx__free(&broadcast->allocator, broadcast->ring, broadcast->keep * broadcast->value_size);
     jzx__object_deinit(&broadcast->object);
@@ -145,13 +147,14 @@ jzx_err jzx__broadcast_read_now(struct jzx__broadcast *broadcast, jzx_reader *re
     return err;
 }
 
-/* JZX_OK: the value of that number was published. */
-static jzx_err await(struct jzx__party *party, struct jzx__broadcast *broadcast, uint64_t number,
-                     uint64_t deadline_ns) {
-    struct jzx__wait_link link = {.source = &broadcast->source, .slot = &number};
-    const struct jzx__event event = {
-        .kind = JZX_WAIT_CHANNEL, .object = (uintptr_t)broadcast, .links = &link, .count = 1};
-    return jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+/* A wait for the value of that number. */
+static struct jzx__wait_link link_to(struct jzx__broadcast *broadcast, uint64_t *number) {
+    return (struct jzx__wait_link){.source = &broadcast->source, .slot = number};
+}
+
+static struct jzx__event event_of(struct jzx__broadcast *broadcast, struct jzx__wait_link *link) {
+    return (struct jzx__event){
+        .kind = JZX_WAIT_CHANNEL, .object = (uintptr_t)broadcast, .links = link, .count = 1};
 }
 
 static jzx_err read_as(struct jzx__party *party, struct jzx__broadcast *broadcast,
@@ -161,8 +164,15 @@ static jzx_err read_as(struct jzx__party *party, struct jzx__broadcast *broadcas
         if (err != JZX_ERR_TIMEOUT)
             return err;
     }
-    jzx_err err = await(party, broadcast, reader->next, deadline_ns);
-    return err == JZX_OK ? jzx__broadcast_read_now(broadcast, reader, value) : err;
+    uint64_t number = reader->next;
+    struct jzx__wait_link link = link_to(broadcast, &number);
+    const struct jzx__event event = event_of(broadcast, &link);
+    jzx__refs_add(&broadcast->refs);
+    jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    if (err == JZX_OK)
+        err = jzx__broadcast_read_now(broadcast, reader, value);
+    jzx__refs_drop(&broadcast->refs);
+    return err;
 }
 
 /* NULL for a wrong reader. */
@@ -244,8 +254,15 @@ static jzx_err changed(struct jzx__party *party, struct jzx__broadcast *broadcas
         if (err != JZX_ERR_TIMEOUT)
             return err;
     }
-    jzx_err err = await(party, broadcast, *version, deadline_ns);
-    return err == JZX_OK ? read_latest(broadcast, *version, value, version) : err;
+    uint64_t number = *version;
+    struct jzx__wait_link link = link_to(broadcast, &number);
+    const struct jzx__event event = event_of(broadcast, &link);
+    jzx__refs_add(&broadcast->refs);
+    jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    if (err == JZX_OK)
+        err = read_latest(broadcast, *version, value, version);
+    jzx__refs_drop(&broadcast->refs);
+    return err;
 }
 
 jzx_err jzx_broadcast_changed(jzx_context *ctx, jzx_broadcast *storage, uint64_t *version,
@@ -278,18 +295,6 @@ jzx_err jzx_broadcast_changed_wait(jzx_broadcast *storage, uint64_t *version, ui
 
 /* ---- as an operation ---- */
 
-void jzx__broadcast_keep(struct jzx__broadcast *broadcast) {
-    jzx__lock_acquire(&broadcast->lock);
-    broadcast->kept++;
-    jzx__lock_release(&broadcast->lock);
-}
-
-void jzx__broadcast_let_go(struct jzx__broadcast *broadcast) {
-    jzx__lock_acquire(&broadcast->lock);
-    broadcast->kept--;
-    jzx__lock_release(&broadcast->lock);
-}
-
 struct read_to {
     struct jzx__to to; /* first */
     struct jzx__wait_link link;
@@ -314,12 +319,7 @@ static bool handle(struct jzx__to *to, struct jzx__worker *me, struct jzx__actor
     return true;
 }
 
-static void release_record(struct jzx__to *to, struct jzx__worker *me) {
-    (void)me;
-    jzx__broadcast_let_go(((struct read_to *)(void *)to)->broadcast);
-}
-
-static const struct jzx__to_kind read_kind = {.handle = handle, .release = release_record};
+static const struct jzx__to_kind read_kind = {.handle = handle};
 
 static jzx_err read_to(const jzx_context *ctx, const struct read_to *what, uint32_t tag,
                        jzx_op *op) {
@@ -338,8 +338,7 @@ static jzx_err read_to(const jzx_context *ctx, const struct read_to *what, uint3
     it->reader = what->reader;
     it->version = what->version;
     it->number = what->number;
-    it->link = (struct jzx__wait_link){.source = &broadcast->source, .slot = &it->number};
-    jzx__broadcast_keep(broadcast);
+    it->link = link_to(broadcast, &it->number);
     jzx__to_start(&call, &it->link, 1, op);
     return JZX_OK;
 }

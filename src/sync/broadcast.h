@@ -11,13 +11,13 @@ struct jzx__broadcast {
     struct jzx__object object; /* first */
     struct jzx__lock lock;
     struct jzx__source source; /* slots are uint64_t: the number of the value that is waited for */
+    _Atomic uint32_t refs;     /* of parties that wait, and have not read yet (waiter/A11) */
 
     /* Under the lock, but for what never changes. */
     unsigned char *ring;
     size_t keep; /* never changes, as the next */
     size_t value_size;
     uint64_t count; /* values that were published: the number of the next one */
-    uint32_t kept;  /* by operations whose messages will read it */
     bool is_closed;
     jzx_allocator allocator;
 };
@@ -25,10 +25,6 @@ struct jzx__broadcast {
 static inline struct jzx__broadcast *jzx__broadcast_of(const void *storage) {
     return jzx__object_of(storage, JZX__SYNC_BROADCAST);
 }
-
-/* An operation will read it, so that it cannot be deinited; or will not any more. */
-void jzx__broadcast_keep(struct jzx__broadcast *broadcast);
-void jzx__broadcast_let_go(struct jzx__broadcast *broadcast);
 
 /* JZX_ERR_TIMEOUT: there is nothing now. */
 jzx_err jzx__broadcast_read_now(struct jzx__broadcast *broadcast, jzx_reader *reader, void *value);

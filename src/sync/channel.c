@@ -93,12 +93,15 @@ static void pop(struct jzx__channel *channel, bool was_promised, void *value, st
                      channel->count == 0 && !jzx__list_is_empty(&channel->receivers.waiting);
 }
 
-static inline void make_wakes(struct jzx__channel *channel, const struct wakes *wakes,
-                              struct jzx__worker *me) {
+/* The caller has the lock, which is released. */
+static inline void unlock_and_wake(struct jzx__channel *channel, const struct wakes *wakes,
+                                   struct jzx__worker *me) {
+    if (JZX_UNLIKELY(wakes->is_over))
+        jzx__source_unlock_and_wake_all(&channel->receivers, JZX__CAUSE_CLOSED, me);
+    else
+        jzx__lock_release(&channel->lock);
     jzx__wake_make(&wakes->sender, me);
     jzx__wake_make(&wakes->receiver, me);
-    if (wakes->is_over)
-        jzx__source_wake_all(&channel->receivers, JZX__CAUSE_CLOSED, me);
 }
 
 /* ---- the two sources, under the lock ---- */
@@ -153,8 +156,14 @@ static bool put(struct jzx__source *source, struct jzx__wait_link *link, struct 
 static jzx_err init(jzx_loop *loop, jzx_channel *storage, size_t capacity, size_t value_size,
                     bool closes) {
     static const struct jzx__source_ops receiver_ops = {
-        .look = look_for_value, .take = promise, .give_back = take_promise_back};
-    static const struct jzx__source_ops sender_ops = {.look = look_for_room, .take = put};
+        .look = look_for_value,
+        .take = promise,
+        .give_back = take_promise_back,
+        .refs_at = JZX__REFS_AT(struct jzx__channel, receivers, refs)};
+    static const struct jzx__source_ops sender_ops = {
+        .look = look_for_room,
+        .take = put,
+        .refs_at = JZX__REFS_AT(struct jzx__channel, senders, refs)};
     struct jzx__channel *channel = (struct jzx__channel *)(void *)storage;
     bool is_bounded = capacity != JZX_UNBOUNDED;
     if (capacity == 0 || value_size == 0 || (is_bounded && capacity > SIZE_MAX / 2 / value_size))
@@ -194,11 +203,13 @@ jzx_err jzx_channel_deinit(jzx_channel *storage) {
     if (channel == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx__lock_acquire(&channel->lock);
-    bool is_used = channel->promised != 0 || !jzx__list_is_empty(&channel->receivers.waiting) ||
-                   !jzx__list_is_empty(&channel->senders.waiting);
+    bool is_used = jzx__source_has_refs(&channel->receivers); /* the senders' are the same */
     jzx__lock_release(&channel->lock);
     if (is_used)
         return JZX_ERR_BUSY;
+    JZX_ASSERT(channel->promised == 0); /* C1: it has a reference */
+    jzx__source_deinit(&channel->receivers);
+    jzx__source_deinit(&channel->senders);
     jzx__lock_deinit(&channel->lock);
     if (channel->ring != NULL)
         jzx__free(&channel->allocator, channel->ring, channel->size * channel->value_size);
@@ -214,11 +225,9 @@ jzx_err jzx_channel_close(jzx_channel *storage) {
     jzx__caller_begin_any(&caller, &channel->object);
     jzx__lock_acquire(&channel->lock);
     channel->is_closed = true;
-    bool is_over = channel->count == 0;
-    jzx__lock_release(&channel->lock);
-    if (is_over)
-        jzx__source_wake_all(&channel->receivers, JZX__CAUSE_CLOSED, caller.me); /* C4 */
-    jzx__source_wake_all(&channel->senders, JZX__CAUSE_CLOSED, caller.me);
+    if (channel->count == 0) /* C4 */
+        jzx__list_splice(&channel->senders.waiting, &channel->receivers.waiting);
+    jzx__source_unlock_and_wake_all(&channel->senders, JZX__CAUSE_CLOSED, caller.me);
     jzx__caller_end(&caller);
     return JZX_OK;
 }
@@ -275,7 +284,10 @@ static jzx_err await_room(struct jzx__party *party, struct jzx__channel *channel
     struct jzx__wait_link link = {.source = &channel->senders, .slot = (void *)(uintptr_t)value};
     const struct jzx__event event = {
         .kind = JZX_WAIT_CHANNEL, .object = (uintptr_t)channel, .links = &link, .count = 1};
-    return jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    jzx__refs_add(&channel->refs);
+    jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    jzx__refs_drop(&channel->refs);
+    return err;
 }
 
 static jzx_err send(struct jzx__party *party, struct jzx__channel *channel, const void *value,
@@ -338,8 +350,7 @@ static jzx_err receive_now(struct jzx__channel *channel, void *value, struct jzx
         pop(channel, false, value, &wakes);
     else
         err = channel->is_closed && channel->count == 0 ? JZX_ERR_CLOSED : JZX_ERR_TIMEOUT;
-    jzx__lock_release(&channel->lock);
-    make_wakes(channel, &wakes, me);
+    unlock_and_wake(channel, &wakes, me);
     return err;
 }
 
@@ -347,8 +358,7 @@ void jzx__channel_take_promised(struct jzx__channel *channel, void *value, struc
     struct wakes wakes = {.is_over = false};
     jzx__lock_acquire(&channel->lock);
     pop(channel, true, value, &wakes);
-    jzx__lock_release(&channel->lock);
-    make_wakes(channel, &wakes, me);
+    unlock_and_wake(channel, &wakes, me);
 }
 
 static jzx_err receive(struct jzx__party *party, struct jzx__channel *channel, uint64_t deadline_ns,
@@ -361,9 +371,11 @@ static jzx_err receive(struct jzx__party *party, struct jzx__channel *channel, u
     struct jzx__wait_link link = {.source = &channel->receivers};
     const struct jzx__event event = {
         .kind = JZX_WAIT_CHANNEL, .object = (uintptr_t)channel, .links = &link, .count = 1};
+    jzx__refs_add(&channel->refs);
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
     if (jzx__cause_kind(cause) == JZX__CAUSE_ITEM)
         jzx__channel_take_promised(channel, value, party->me);
+    jzx__refs_drop(&channel->refs);
     return jzx__cause_err(cause);
 }
 

@@ -22,6 +22,7 @@ struct jzx__channel {
     struct jzx__lock lock;
     struct jzx__source receivers; /* slots are not used: C1 */
     struct jzx__source senders;   /* slots are their values: C3 */
+    _Atomic uint32_t refs;        /* of parties at either (waiter/A11) */
 
     /* Under the lock, but for what never changes. */
     unsigned char *ring;

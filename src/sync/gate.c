@@ -18,7 +18,8 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 }
 
 jzx_err jzx_gate_init(jzx_loop *loop, jzx_gate *storage, bool is_open) {
-    static const struct jzx__source_ops ops = {.look = look, .take = take};
+    static const struct jzx__source_ops ops = {
+        .look = look, .take = take, .refs_at = JZX__SIGNAL_REFS_AT};
     struct jzx__gate *gate = (struct jzx__gate *)(void *)storage;
     jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_GATE, &ops);
     if (err == JZX_OK)
@@ -28,7 +29,7 @@ jzx_err jzx_gate_init(jzx_loop *loop, jzx_gate *storage, bool is_open) {
 
 jzx_err jzx_gate_deinit(jzx_gate *storage) {
     struct jzx__gate *gate = jzx__gate_of(storage);
-    return gate == NULL ? JZX_ERR_INVALID_ARG : jzx__signal_deinit(&gate->signal, false);
+    return jzx__signal_deinit(gate == NULL ? NULL : &gate->signal);
 }
 
 static jzx_err set(struct jzx__gate *gate, bool is_open) {

@@ -152,7 +152,9 @@ static inline bool jzx__party_goes_on(struct jzx__party *party) {
     return party->fiber == NULL || jzx__fiber_goes_on(party->fiber);
 }
 
-/* Waits at the sources of the event; the cause. */
+/* Waits at the sources of the event; the cause. The party has references of their objects, which it
+ * drops when it has taken what it waited for. If it ends in the wait they are dropped for it
+ * (waiter/A11). */
 uint32_t jzx__party_await(struct jzx__party *party, const struct jzx__event *event,
                           uint64_t deadline_ns);
 

@@ -77,11 +77,14 @@ static void serve(struct jzx__permits *permits, struct jzx__worker *me) {
         struct jzx__wake wake = {.fn = NULL};
         bool goes_on =
             (jzx__permits_word(permits) & JZX__PERMITS_WAITING) != 0 && serve_one(permits, &wake);
+        if (goes_on)
+            jzx__refs_add(&permits->refs); /* those that are left may leave meanwhile */
         jzx__lock_release(&permits->lock);
         jzx__wake_make(&wake, me);
         if (!goes_on)
             return;
         jzx__lock_acquire(&permits->lock);
+        jzx__refs_drop(&permits->refs);
     }
 }
 
@@ -119,20 +122,27 @@ static void vacate(struct jzx__source *source, struct jzx__wait_link *link,
 }
 
 void jzx__permits_init(struct jzx__permits *permits, uint32_t available, uint32_t max) {
-    static const struct jzx__source_ops ops = {
-        .look = look, .take = take, .give_back = give_back, .vacate = vacate};
+    static const struct jzx__source_ops ops = {.look = look,
+                                               .take = take,
+                                               .give_back = give_back,
+                                               .vacate = vacate,
+                                               .refs_at =
+                                                   JZX__REFS_AT(struct jzx__permits, source, refs)};
     jzx__lock_init(&permits->lock);
     jzx__source_init(&permits->source, &permits->lock, &ops);
     permits->max = max;
-    /* relaxed: not shared yet */
+    /* relaxed, both: not shared yet */
+    jzx__atomic_store_relaxed(&permits->refs, 0u);
     jzx__atomic_store_relaxed(&permits->word, (uint64_t)available);
 }
 
 bool jzx__permits_deinit(struct jzx__permits *permits) {
     jzx__lock_acquire(&permits->lock);
-    bool is_empty = jzx__list_is_empty(&permits->source.waiting);
+    bool is_used = jzx__source_has_refs(&permits->source);
     jzx__lock_release(&permits->lock);
-    if (is_empty)
-        jzx__lock_deinit(&permits->lock);
-    return is_empty;
+    if (is_used)
+        return false;
+    jzx__source_deinit(&permits->source);
+    jzx__lock_deinit(&permits->lock);
+    return true;
 }

@@ -28,6 +28,7 @@
 struct jzx__permits {
     _Atomic uint64_t word;     /* written by all. Decides */
     uint32_t max;              /* of those available; never changes */
+    _Atomic uint32_t refs;     /* of parties that wait (waiter/A11) */
     struct jzx__lock lock;     /* of the source */
     struct jzx__source source; /* its slots are struct jzx__permit_want */
 };
@@ -41,7 +42,7 @@ struct jzx__permit_want {
 
 void jzx__permits_init(struct jzx__permits *permits, uint32_t available, uint32_t max);
 
-/* False, and nothing happens, while somebody waits. */
+/* False, and nothing happens, while a party has a reference. */
 bool jzx__permits_deinit(struct jzx__permits *permits);
 
 /* A wait for the permits, by link 0 of an event. */

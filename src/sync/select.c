@@ -16,7 +16,7 @@ struct kind {
     bool (*prepare)(const jzx_case *it, struct jzx__wait_link *link, struct jzx__object **object);
     /* The wait was won by this case: what it comes to. May be NULL, as the next. */
     jzx_err (*finish)(const jzx_case *it, struct jzx__worker *me);
-    /* An operation will finish it later, so it has to stay; or does not any more. */
+    /* An operation will finish it later, so a future has to stay; or does not any more. */
     void (*keep)(const jzx_case *it, bool stays);
 };
 
@@ -81,13 +81,6 @@ static jzx_err finish_read(const jzx_case *it, struct jzx__worker *me) {
     return jzx__broadcast_read_now(broadcast_of(it), it->object, it->value);
 }
 
-static void keep_read(const jzx_case *it, bool stays) {
-    if (stays)
-        jzx__broadcast_keep(broadcast_of(it));
-    else
-        jzx__broadcast_let_go(broadcast_of(it));
-}
-
 /* One that nobody has started would never come. */
 static bool prepare_future(const jzx_case *it, struct jzx__wait_link *link,
                            struct jzx__object **object) {
@@ -115,7 +108,7 @@ static const struct kind kinds[] = {
     [JZX_CASE_RECEIVE] = {prepare_receive, finish_receive, NULL},
     [JZX_CASE_SEND] = {prepare_send, NULL, NULL},
     [JZX_CASE_GATE] = {prepare_gate, NULL, NULL},
-    [JZX_CASE_READ] = {prepare_read, finish_read, keep_read},
+    [JZX_CASE_READ] = {prepare_read, finish_read, NULL},
     [JZX_CASE_FUTURE] = {prepare_future, finish_future, keep_future},
 };
 
@@ -172,12 +165,15 @@ static jzx_err select_as(struct jzx__party *party, struct selection *selection,
                                      .object = selection->count,
                                      .links = selection->links,
                                      .count = selection->count};
+    jzx__sources_ref(selection->links, selection->count);
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
     jzx_err err = jzx__cause_err(cause);
-    if (err != JZX_OK && err != JZX_ERR_CLOSED)
-        return err;
-    *index = jzx__cause_index(cause);
-    return err == JZX_OK ? finish(&selection->cases[*index], party->me) : err;
+    if (err == JZX_OK || err == JZX_ERR_CLOSED)
+        *index = jzx__cause_index(cause);
+    if (err == JZX_OK)
+        err = finish(&selection->cases[*index], party->me);
+    jzx__sources_release(selection->links, selection->count);
+    return err;
 }
 
 jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,

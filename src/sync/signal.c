@@ -10,17 +10,20 @@ jzx_err jzx__signal_init(struct jzx__signal *signal, struct jzx_loop *loop,
         return err;
     jzx__lock_init(&signal->lock);
     jzx__source_init(&signal->source, &signal->lock, ops);
+    /* relaxed: not shared yet */
+    jzx__atomic_store_relaxed(&signal->refs, 0u);
     return JZX_OK;
 }
 
-jzx_err jzx__signal_deinit(struct jzx__signal *signal, bool is_used) {
+jzx_err jzx__signal_deinit(struct jzx__signal *signal) {
     if (signal == NULL)
         return JZX_ERR_INVALID_ARG;
     jzx__lock_acquire(&signal->lock);
-    is_used = is_used || !jzx__list_is_empty(&signal->source.waiting);
+    bool is_used = jzx__source_has_refs(&signal->source);
     jzx__lock_release(&signal->lock);
     if (is_used)
         return JZX_ERR_BUSY;
+    jzx__source_deinit(&signal->source);
     jzx__lock_deinit(&signal->lock);
     jzx__object_deinit(&signal->object);
     return JZX_OK;
@@ -30,7 +33,10 @@ static jzx_err await(struct jzx__party *party, struct jzx__signal *signal, uint6
     struct jzx__wait_link link = {.source = &signal->source};
     const struct jzx__event event = {
         .kind = JZX_WAIT_SIGNAL, .object = (uintptr_t)signal, .links = &link, .count = 1};
-    return jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    jzx__refs_add(&signal->refs);
+    jzx_err err = jzx__cause_err(jzx__party_await(party, &event, deadline_ns));
+    jzx__refs_drop(&signal->refs);
+    return err;
 }
 
 jzx_err jzx__signal_await_fiber(jzx_context *ctx, struct jzx__signal *signal, const char *call,

@@ -8,6 +8,8 @@ jzx_err jzx__await_permits(struct jzx__party *party, struct jzx__permits *permit
     struct jzx__event event = *what;
     event.links = &link;
     event.count = 1;
+    jzx__refs_add(&permits->refs);
     uint32_t cause = jzx__party_await(party, &event, deadline_ns);
+    jzx__refs_drop(&permits->refs);
     return jzx__cause_kind(cause) == JZX__CAUSE_ITEM ? want->result : jzx__cause_err(cause);
 }

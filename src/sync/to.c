@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An operation as the waiting party (T1-T3 of to.h). */
+/* An operation as the waiting party (T1-T4 of to.h). */
 #include "sync/to.h"
 
 #include <string.h>
@@ -11,6 +11,11 @@ static struct jzx__to **record_of(struct jzx__op *op) {
 
 /* ---- the wait ---- */
 
+/* T2. */
+static bool is_promised(const struct jzx__to *to) {
+    return to->kind->handle != NULL && jzx__cause_kind(to->cause) == JZX__CAUSE_ITEM;
+}
+
 /* The wait was claimed; whoever calls this is the party (T1). */
 static void end_wait(struct jzx__to *to, struct jzx__worker *me) {
     size_t len = 0;
@@ -19,6 +24,8 @@ static void end_wait(struct jzx__to *to, struct jzx__worker *me) {
     jzx_err err = jzx__cause_err(to->cause);
     if (to->kind->settle != NULL)
         err = to->kind->settle(to, err, me, &len);
+    if (!is_promised(to))
+        jzx__sources_release(to->links, to->count); /* T3 */
     jzx__op_complete(to->op, me, err, NULL, len);
 }
 
@@ -56,22 +63,27 @@ static void cancel(struct jzx__op *op, struct jzx__worker *me) {
     (void)jzx__waiter_cancel(&to->waiter, jzx__waiter_epoch(&to->waiter), JZX__CAUSE_CANCELLED, me);
 }
 
-static bool is_promised(const struct jzx__to *to) {
-    return to->kind->handle != NULL && jzx__cause_kind(to->cause) == JZX__CAUSE_ITEM;
+static void give_back(struct jzx__to *to, struct jzx__worker *me) {
+    struct jzx__wait_link *won = &to->links[jzx__cause_index(to->cause)];
+    if (won->source->ops->give_back != NULL)
+        won->source->ops->give_back(won->source, won, me);
 }
 
 static void handle(struct jzx__op *op, struct jzx__worker *me, struct jzx__actor *owner) {
     struct jzx__to *to = *record_of(op);
-    if (is_promised(to))
-        to->is_taken = to->kind->handle(to, me, owner);
+    if (!is_promised(to))
+        return;
+    to->is_handled = true;
+    if (!to->kind->handle(to, me, owner))
+        give_back(to, me);
+    jzx__sources_release(to->links, to->count); /* T3 */
 }
 
 static void release(struct jzx__op *op, struct jzx__worker *me) {
     struct jzx__to *to = *record_of(op);
-    if (is_promised(to) && !to->is_taken) {
-        struct jzx__wait_link *won = &to->links[jzx__cause_index(to->cause)];
-        if (won->source->ops->give_back != NULL)
-            won->source->ops->give_back(won->source, won, me);
+    if (is_promised(to) && !to->is_handled) {
+        give_back(to, me);
+        jzx__sources_release(to->links, to->count); /* T3 */
     }
     if (to->kind->release != NULL)
         to->kind->release(to, me);
@@ -136,6 +148,7 @@ void jzx__to_start(struct jzx__to_call *call, struct jzx__wait_link *links, uint
     struct jzx__to *to = call->to;
     to->links = links;
     to->count = count;
+    jzx__sources_ref(links, count);
     if (op != NULL)
         *op = jzx__op_id(to->op);
     begin_wait(to);

@@ -7,7 +7,9 @@
  *   T2  what a claim promises (permits, a value of a channel) is taken when the message is handled,
  *       in a turn of the owner. If that never comes, it is given back when the slot of the
  *       operation is freed. So an operation whose message is dropped has consumed nothing.
- *   T3  the record lives as long as the slot, so a late cancel finds a waiter that is over.
+ *   T3  the objects are referenced (waiter/A11) until the wait has ended, or, with a promise, until
+ *       that is taken or given back.
+ *   T4  the record lives as long as the slot, so a late cancel finds a waiter that is over.
  *
  * Rejected: taking at the claim (a value would be lost with an owner that ends before it handles
  * the message, and chains of waiting senders and receivers would nest on the stack of whoever makes
@@ -43,7 +45,7 @@ struct jzx__to {
     uint32_t count;               /* of links */
     uint32_t class_index;         /* of the record's block */
     uint32_t cause;               /* 0: the wait goes on */
-    bool is_taken;                /* T2 */
+    bool is_handled;              /* T2 */
 };
 
 /* What a call begins with. */

@@ -27,7 +27,8 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 }
 
 jzx_err jzx_wait_group_init(jzx_loop *loop, jzx_wait_group *storage) {
-    static const struct jzx__source_ops ops = {.look = look, .take = take};
+    static const struct jzx__source_ops ops = {
+        .look = look, .take = take, .refs_at = JZX__SIGNAL_REFS_AT};
     struct group *group = (struct group *)(void *)storage;
     jzx_err err = jzx__signal_init((void *)storage, loop, JZX__SYNC_WAIT_GROUP, &ops);
     if (err == JZX_OK)
@@ -37,7 +38,7 @@ jzx_err jzx_wait_group_init(jzx_loop *loop, jzx_wait_group *storage) {
 
 jzx_err jzx_wait_group_deinit(jzx_wait_group *storage) {
     struct group *group = group_of(storage);
-    return group == NULL ? JZX_ERR_INVALID_ARG : jzx__signal_deinit(&group->signal, false);
+    return jzx__signal_deinit(group == NULL ? NULL : &group->signal);
 }
 
 jzx_err jzx_wait_group_add(jzx_wait_group *storage, uint32_t count) {

@@ -2,6 +2,8 @@
 /* A snapshot for people, at any time and from any thread. */
 #include "fixture.h"
 
+#include <jzx/supervisor.h>
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -248,5 +250,22 @@ JZX_TEST(a_dump_may_be_taken_at_any_load_from_any_thread, "D+def", "E8") {
     }
     for (uint32_t i = 0; i < 2 * WORKERS; i++)
         JZX_EXPECT_EQ(breeders[i].left, 0);
+    fixture_destroy(loop);
+}
+
+/* ---- names from elsewhere ---- */
+
+JZX_TEST(names_of_supervised_actors_forge_no_line_of_a_dump) {
+    static struct text text;
+    static const jzx_child_spec children[] = {{.name = "child\nforged", .behavior = idle}};
+    jzx_loop *loop = fixture_loop();
+    jzx_actor_id id = JZX_NOBODY;
+    const jzx_supervisor_opts opts =
+        JZX_SUPERVISOR_OPTS(.name = "top\nforged", JZX_CHILDREN(children));
+    assert_int_equal(jzx_spawn_supervisor(loop, &opts, &id), JZX_OK);
+    assert_int_equal(jzx_loop_step(loop, 0), JZX_OK);
+    dump(loop, &text);
+    assert_true(says(&text, "top\\nforged"));
+    assert_true(says(&text, "child\\nforged"));
     fixture_destroy(loop);
 }

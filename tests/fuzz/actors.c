@@ -81,7 +81,6 @@ static jzx_err init(jzx_context *ctx) {
     f.me->scope = NULL;
     f.me->commands = 0;
     f.me->is_reader_busy = f.me->is_version_busy = f.me->is_select_busy = false;
-    f.me->has_begun = false;
     fuzz_note(&f, AN_ACTOR, ctx->self);
     fuzz_act(&f, (unsigned)fuzz_below(&f, 3));
     return fuzz_chance(&f, 24) ? (jzx_err) - (int)fuzz_below(&f, 48) : JZX_OK;
@@ -161,15 +160,8 @@ static jzx_err process_step(jzx_context *ctx, const jzx_process_event *events, s
             fuzz_fail("a command completed that was not yielded");
         f.me->commands -= f.me->commands > 0;
     }
-    bool is_first = !f.me->has_begun;
-    f.me->has_begun = true;
-#if AVOID_07
-    if (count == 0 && !is_first)
-        return JZX_OK;
-#endif
     if (count > 0 && events[0].kind != JZX_PROCESS_YIELD_COMPLETE)
         f.msg = &events[0].message;
-    (void)is_first;
     fuzz_act(&f, (unsigned)fuzz_below(&f, 4));
     return fuzz_chance(&f, 96) ? JZX_ERR_FAILED : JZX_OK;
 }
@@ -389,7 +381,9 @@ jzx_err fuzz_blocking(void *arg) {
     (void)arg;
     struct fuzz f = fuzz_here(round, IN_JOB);
     f.random = &f.own_random;
+    atomic_fetch_add(&round->jobs, 1);
     fuzz_act(&f, (unsigned)fuzz_below(&f, 2));
+    atomic_fetch_sub(&round->jobs, 1);
     jzx_blocking_os_error(fuzz_chance(&f, 4) ? 2 : 0);
     return fuzz_chance(&f, 4) ? JZX_ERR_FAILED : JZX_OK;
 }

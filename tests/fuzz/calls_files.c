@@ -89,10 +89,9 @@ FUTURE(jzx_path_list_async, LOOP, PATH, CAP);
 CALL(jzx_path_copy, CTX, PATH, PATH, WHEN);
 BEGIN(jzx_path_copy_to, CTX, PATH, PATH);
 FUTURE(jzx_path_copy_async, LOOP, PATH, PATH);
-#define REPLACE_LEN (AVOID_04 ? SMALL_LEN : LEN)
-CALL(jzx_path_replace, CTX, PATH, DATA, REPLACE_LEN, 0, WHEN);
-BEGIN(jzx_path_replace_to, CTX, PATH, DATA, REPLACE_LEN, MODE);
-FUTURE(jzx_path_replace_async, LOOP, PATH, DATA, REPLACE_LEN, MODE);
+CALL(jzx_path_replace, CTX, PATH, DATA, LEN, 0, WHEN);
+BEGIN(jzx_path_replace_to, CTX, PATH, DATA, LEN, MODE);
+FUTURE(jzx_path_replace_async, LOOP, PATH, DATA, LEN, MODE);
 CALL(jzx_path_remove, CTX, PATH, WHEN);
 BEGIN(jzx_path_remove_to, CTX, PATH);
 FUTURE(jzx_path_remove_async, LOOP, PATH);
@@ -166,7 +165,7 @@ FUZZ_FAMILY(files, file_operations);
 
 /* ---- descriptors, signals, host names ---- */
 
-#define FD (!AVOID_10 && fuzz_chance(f, 24) ? (int)WORD : fuzz_descriptor(f))
+#define FD (fuzz_chance(f, 24) ? (int)WORD : fuzz_descriptor(f))
 #define INTEREST (uint32_t)(fuzz_chance(f, 16) ? WORD : 1 + BELOW(3))
 #define SIGNAL (fuzz_chance(f, 8) ? (int)WORD : YES_OR_NO ? SIGUSR1 : SIGUSR2)
 #define HOST                                                                                       \

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #define SYNC(kind) (&f->round->sync.kind[fuzz_below(f, FUZZ_SYNC)])
-#define MAY_DEINIT (!f->round->has_threads && (!AVOID_DEINIT || (f->context & AT_BEFORE) != 0))
+#define MAY_DEINIT (!f->round->has_threads)
 #define MUTEX OR_NULL(SYNC(mutex))
 #define SEMAPHORE OR_NULL(SYNC(semaphore))
 #define RWLOCK OR_NULL(SYNC(rwlock))
@@ -131,14 +131,14 @@ static void do_jzx_once_deinit(struct fuzz *f) {
         fuzz_status(f, jzx_once_deinit(ONCE));
 }
 static void do_jzx_wait_group_init(struct fuzz *f) {
-    fuzz_status(f, jzx_wait_group_init(LOOP, AVOID_13 ? SYNC(wait_group) : WAIT_GROUP));
+    fuzz_status(f, jzx_wait_group_init(LOOP, WAIT_GROUP));
 }
 static void do_jzx_wait_group_deinit(struct fuzz *f) {
     if (MAY_DEINIT)
         fuzz_status(f, jzx_wait_group_deinit(WAIT_GROUP));
 }
 static void do_jzx_gate_init(struct fuzz *f) {
-    fuzz_status(f, jzx_gate_init(LOOP, AVOID_13 ? SYNC(gate) : GATE, YES_OR_NO));
+    fuzz_status(f, jzx_gate_init(LOOP, GATE, YES_OR_NO));
 }
 static void do_jzx_gate_deinit(struct fuzz *f) {
     if (MAY_DEINIT)

@@ -21,8 +21,6 @@
 #ifndef JZX_FUZZ_H
 #define JZX_FUZZ_H
 
-#include "avoided.h"
-
 #include <jzx/jzx.h>
 #include <jzx/test.h>
 
@@ -61,11 +59,6 @@ enum {
 #define OWN_CODE (OWN_TURNS | IN_CLEANUP) /* from where jzx_exit has a place to go to */
 #define MAIN_THREAD (AT_BEFORE | AT_STEPS | AT_AFTER)
 #define OFF_THE_LOOP (AT_BEFORE | AT_STEPS | AT_AFTER | AT_FOREIGN | IN_JOB)
-#if AVOID_09
-#define ASYNC_STARTS (ANYWHERE & ~(unsigned)(IN_OBSERVER | IN_DESTRUCTOR))
-#else
-#define ASYNC_STARTS ANYWHERE
-#endif
 
 struct fuzz_round;
 struct fuzz_actor;
@@ -281,7 +274,6 @@ struct fuzz_actor {
     bool is_reader_busy;
     bool is_version_busy;
     bool is_select_busy;
-    bool has_begun;      /* a process: its first step is over */
     bool has_upgraded;   /* a process: commands are not counted any more */
     bool is_child;       /* of a supervisor: several incarnations */
     bool is_manual;      /* its code runs in the polls of a thread */
@@ -353,6 +345,7 @@ struct fuzz_round {
     atomic_uint buffers_made, buffers_gone;
     atomic_uint faults_made, faults_seen;
     atomic_uint actors; /* used of `actor` */
+    atomic_int jobs;    /* functions of pools that may make calls now */
     atomic_int nested;  /* observers and the like that make calls now */
     uint32_t workers;
     bool has_threads; /* more than one at a time uses the loop */

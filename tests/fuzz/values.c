@@ -177,13 +177,9 @@ jzx_loop *fuzz_loop(struct fuzz *f) {
 }
 
 jzx_context *fuzz_context(struct fuzz *f) {
-    bool may_be_null = true;
-#if AVOID_05
-    may_be_null = (f->context & (OWN_TURNS | AT_BEFORE | AT_FOREIGN | IN_JOB)) != 0;
-#endif
     if (f->ctx != NULL && !fuzz_chance(f, 24))
         return f->ctx;
-    if (may_be_null && fuzz_chance(f, 2))
+    if (fuzz_chance(f, 2))
         return NULL;
     f->fake = (jzx_context){NULL, fuzz_handle(f, AN_ACTOR), f->round->loop};
     return &f->fake;

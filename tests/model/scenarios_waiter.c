@@ -5,7 +5,7 @@
  * What every scenario checks: an item is in a box or was taken, once (A6); who was woken by an item
  * has it in its slot, and who was not has none; nobody sleeps beside what it waits for (A3); a
  * source is done with links, slots and waiters when their memory is used again (A4, A5), which is
- * a race here. */
+ * a race here; nobody comes to an object that was deinited (A11): its lock is never free again. */
 #include "scenarios.h"
 #include "sched/idle.h"
 #include "workers.h"
@@ -28,6 +28,8 @@ struct box {
     struct jzx__lock lock;
     unsigned items;
     bool closed;
+    _Atomic uint32_t refs; /* of parties, where they are counted */
+    unsigned memory;       /* given back by deinit */
 };
 
 struct party {
@@ -55,6 +57,8 @@ static struct {
     bool has_begun;          /* its wait */
     bool puts_itself;        /* the task does, when it is armed */
     bool cancel_ended;       /* a wait, and knew it */
+    unsigned deinited;       /* boxes; and deinits that found */
+    unsigned busy;           /* one in use */
 } s;
 
 /* ---- boxes ---- */
@@ -86,6 +90,10 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 }
 
 static const struct jzx__source_ops ops = {.look = look, .take = take};
+
+/* The same for an object that can be deinited. */
+static const struct jzx__source_ops counting = {
+    .look = look, .take = take, .refs_at = JZX__REFS_AT(struct box, source, refs)};
 
 /* As a channel would hand over an item, or keep it. */
 static void put_as(struct jzx__worker *me, unsigned number) {
@@ -123,6 +131,24 @@ static void close_box(unsigned number) {
     box->closed = true;
     jzx__lock_release(&box->lock);
     s.wakes += jzx__source_wake_all(&box->source, JZX__CAUSE_CLOSED, NULL);
+}
+
+/* As all objects are. */
+static void deinit_box(unsigned number) {
+    struct box *box = &s.boxes[number];
+    jzx__lock_acquire(&box->lock);
+    bool is_used = jzx__source_has_refs(&box->source);
+    if (JZX__MUTANT(waiter_list_decides))
+        is_used = !jzx__list_is_empty(&box->source.waiting);
+    jzx__lock_release(&box->lock);
+    if (is_used) {
+        s.busy++;
+        return;
+    }
+    jzx__source_deinit(&box->source);
+    jzx__lock_deinit(&box->lock);
+    model_plain_write(&box->memory);
+    s.deinited++;
 }
 
 /* A rendezvous: who waits at the one is what there is for those who come to the other. */
@@ -214,6 +240,29 @@ static void a_waits(void) {
 static void a_waits_twice(void) {
     a_waits();
     a_waits();
+}
+
+/* Setting up has made the reference: a wait that begins is none of deinit's business. */
+static void wait_and_release(struct party *party, uint64_t deadline_ns) {
+    if (JZX__MUTANT(waiter_releases_too_early))
+        jzx__sources_release(party->links, 1);
+    wait_as_thread(party, 1, deadline_ns);
+    model_plain_read(&s.boxes[0].memory); /* as who has a promise */
+    if (!JZX__MUTANT(waiter_releases_too_early))
+        jzx__sources_release(party->links, 1);
+}
+
+static void a_waits_at_object(void) {
+    wait_and_release(party_a, JZX_NEVER);
+}
+
+static void a_waits_and_deinits(void) {
+    wait_and_release(party_a, JZX_NEVER);
+    deinit_box(0);
+}
+
+static void b_waits_at_object_until(void) {
+    wait_and_release(party_b, 5);
 }
 
 static void a_waits_until(void) {
@@ -341,6 +390,20 @@ static void close_0(void) {
     close_box(0);
 }
 
+static void put_and_deinit(void) {
+    put(0);
+    deinit_box(0);
+}
+
+/* As objects do: once it has unlocked, it comes back only for those it has a reference for. */
+static void close_object(void) {
+    struct box *box = &s.boxes[0];
+    jzx__lock_acquire(&box->lock);
+    model_plain_write(&box->items);
+    box->closed = true;
+    s.wakes += jzx__source_unlock_and_wake_all(&box->source, JZX__CAUSE_CLOSED, NULL);
+}
+
 static void cancel_first(void) {
     model_plain_write(&s.reason);
     s.reason = 1;
@@ -391,6 +454,19 @@ static void set_up_meeting(void) {
     set_up();
     for (unsigned i = 0; i < BOXES_MAX; i++)
         jzx__source_init(&s.boxes[i].source, &s.boxes[0].lock, &meeting);
+}
+
+static void set_up_object(void) {
+    set_up();
+    jzx__source_init(&s.boxes[0].source, &s.boxes[0].lock, &counting);
+    s.parties[0].links[0].source = &s.boxes[0].source;
+    jzx__sources_ref(s.parties[0].links, 1);
+}
+
+static void set_up_object_of_two(void) {
+    set_up_object();
+    s.parties[1].links[0].source = &s.boxes[0].source;
+    jzx__sources_ref(s.parties[1].links, 1);
 }
 
 static void set_up_full(void) {
@@ -476,6 +552,13 @@ static void check_closed(void) {
     MODEL_ASSERT(jzx__cause_kind(party_b->causes[0]) == JZX__CAUSE_CLOSED ||
                  jzx__cause_kind(party_b->causes[0]) == JZX__CAUSE_TIMEOUT);
     model_outcome(s.wakes);
+}
+
+/* 0: the object was busy, 1: it was deinited. */
+static void check_deinit(void) {
+    check_items();
+    MODEL_ASSERT(s.deinited + s.busy == 1);
+    model_outcome(s.deinited);
 }
 
 static void check_glance(void) {
@@ -566,6 +649,21 @@ const struct model_scenario model_waiter[] = {
      .check = check_glance,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 3, .stale = 4},
+     WAITER},
+    {.name = "waiter_deinit",
+     .about = "A11: whoever lets the last party go finds the object busy until that has left",
+     .setup = set_up_object,
+     .threads = {a_waits_at_object, put_and_deinit},
+     .check = check_deinit,
+     .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 4, .stale = 3},
+     WAITER},
+    {.name = "waiter_deinit_by_a_party",
+     .about = "A11: a party deinits while another may still wait, and while both are let go",
+     .setup = set_up_object_of_two,
+     .threads = {a_waits_and_deinits, b_waits_at_object_until, close_object},
+     .check = check_deinit,
+     .outcomes = O(0) | O(1),
      WAITER},
     {.name = "waiter_task_claim",
      .about = "A3, I8: a claim against a task that goes idle",
