@@ -4,7 +4,6 @@
 #include "super/tree.h"
 
 #include "actor/info.h"
-#include "base/log.h"
 #include "super/super.h"
 
 #include <stdio.h>
@@ -60,12 +59,6 @@ static void read_name(struct jzx_loop *loop, jzx_actor_id id, char *name) {
     snprintf(name, JZX_NAME_MAX + 1, "%s", found ? info.name : "");
 }
 
-static void print_line(const struct tree *tree, const char *text) {
-    char line[JZX__LOG_LINE_SIZE];
-    (void)jzx__log_escape(line, sizeof line, text);
-    tree->line(tree->ctx, line);
-}
-
 static void print_child(const struct tree *tree, const jzx_child_info *info, unsigned level) {
     char text[256];
     int length = snprintf(text, sizeof text, "%*s%s %u.%u %s, %u restarts, %u not taken in",
@@ -77,7 +70,7 @@ static void print_child(const struct tree *tree, const jzx_child_info *info, uns
                  "; attempt %u after %llu ms, was %s%s%s", info->attempt,
                  (unsigned long long)(info->delay_ns / 1000000u), jzx_exit_name(info->last_reason),
                  info->last_text[0] == '\0' ? "" : " ", info->last_text);
-    print_line(tree, text);
+    tree->line(tree->ctx, text);
 }
 
 static void print_super(const struct tree *tree, jzx_actor_id id, unsigned level) {
@@ -96,7 +89,7 @@ static void print_super(const struct tree *tree, jzx_actor_id id, unsigned level
         char text[64];
         snprintf(text, sizeof text, "%*sand %zu more", (int)(2 * level), "",
                  super.children - SHOWN_MAX);
-        print_line(tree, text);
+        tree->line(tree->ctx, text);
     }
 }
 

@@ -3,7 +3,6 @@
 
 #include "actor/loop.h"
 #include "base/alloc.h"
-#include "base/log.h"
 #include "base/sized.h"
 
 #include <stdio.h>
@@ -218,12 +217,6 @@ static void describe_messages(const jzx_actor_type *type, char *text, size_t siz
     }
 }
 
-static void print_line(const char *text, jzx_dump_fn line, void *ctx) {
-    char escaped[JZX__LOG_LINE_SIZE];
-    (void)jzx__log_escape(escaped, sizeof escaped, text);
-    line(ctx, escaped);
-}
-
 void jzx__types_print(struct jzx_loop *loop, jzx_dump_fn line, void *ctx) {
     jzx_type_info info = {.size = sizeof info};
     uint64_t cursor = 0;
@@ -233,10 +226,10 @@ void jzx__types_print(struct jzx_loop *loop, jzx_dump_fn line, void *ctx) {
         snprintf(text, sizeof text, "type      %s: state %zu bytes, %llu alive, %llu made",
                  info.type->name, info.type->state_size, (unsigned long long)info.alive,
                  (unsigned long long)info.made);
-        print_line(text, line, ctx);
+        line(ctx, text);
         describe_messages(info.type, messages, sizeof messages);
         snprintf(text, sizeof text, "  handles %u messages: %s", info.type->message_count,
                  messages);
-        print_line(text, line, ctx);
+        line(ctx, text);
     }
 }
