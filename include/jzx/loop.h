@@ -76,8 +76,8 @@ JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
  * spawns are JZX_ERR_LOOP_CLOSED (a send inside the turn that asked for the stop may still be
  * accepted, and is a dead letter then). A spawn or send of another thread that is under way
  * meanwhile may come after the end of the run: the next call of run, step or destroy ends such an
- * actor, with its cleanup, and drops such a message. Idempotent; may be called from a signal handler (which
- * must be disarmed before the loop is destroyed). */
+ * actor, with its cleanup, and drops such a message. Idempotent; may be called from a signal
+ * handler (which must be disarmed before the loop is destroyed). */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
 /* The gentle way to stop: jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(5)). Spawns are
