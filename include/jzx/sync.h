@@ -17,7 +17,7 @@
  * somebody waits at it, or has something of it; nothing happens then. A fiber or thread that was
  * released still waits until its call returns, so a releaser that deinits at once finds the object
  * busy. Any other call with an object that was not inited, or was copied, is JZX_ERR_INVALID_ARG.
- * All calls may come from any thread.
+ * All calls may come from any thread. No call with an object may overlap its init or its deinit.
  *
  * Each wait has these forms:
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Deinit against those that wait: an object is busy until a waiter that was released has run on,
- * or has ended, and is free from then on. Its memory is given back then, so that whoever comes to
- * it later is seen by the sanitizers. */
+ * or has ended, and is free from then on. The test frees its memory then, so that the sanitizers
+ * see a later use. */
 #include "puppets.h"
 
 JZX_CHANNEL(number, uint64_t)
@@ -231,7 +231,7 @@ static void begin(int number, uint64_t deadline_ns) {
     assert_int_equal(cases[number].deinit(), JZX_ERR_BUSY);
 }
 
-/* Nobody uses any of the objects, and nobody comes to their memory any more. */
+/* All objects are free, and the library does not touch their memory any more. */
 static void tear_down(int number) {
     JZX_EXPECT_EQ(cases[number].deinit(), JZX_OK);
     JZX_EXPECT_EQ(cases[number].deinit(), JZX_ERR_INVALID_ARG);

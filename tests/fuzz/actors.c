@@ -376,12 +376,21 @@ bool fuzz_matches(void *arg, const jzx_message *msg) {
     return msg->tag % 2 == 0;
 }
 
+/* Unless another thread is alone now. */
+static void begin_job(struct fuzz_round *round) {
+    int jobs = atomic_load(&round->jobs);
+    while (jobs < 0 || !atomic_compare_exchange_weak(&round->jobs, &jobs, jobs + 1)) {
+        if (jobs < 0)
+            jobs = atomic_load(&round->jobs);
+    }
+}
+
 jzx_err fuzz_blocking(void *arg) {
     struct fuzz_round *round = round_of_callbacks(NULL);
     (void)arg;
     struct fuzz f = fuzz_here(round, IN_JOB);
     f.random = &f.own_random;
-    atomic_fetch_add(&round->jobs, 1);
+    begin_job(round);
     fuzz_act(&f, (unsigned)fuzz_below(&f, 2));
     atomic_fetch_sub(&round->jobs, 1);
     jzx_blocking_os_error(fuzz_chance(&f, 4) ? 2 : 0);

@@ -5,7 +5,6 @@
 #include "fuzz.h"
 
 #define SYNC(kind) (&f->round->sync.kind[fuzz_below(f, FUZZ_SYNC)])
-#define MAY_DEINIT (!f->round->has_threads)
 #define MUTEX OR_NULL(SYNC(mutex))
 #define SEMAPHORE OR_NULL(SYNC(semaphore))
 #define RWLOCK OR_NULL(SYNC(rwlock))
@@ -98,56 +97,48 @@ static void do_jzx_rwlock_try_lock_write(struct fuzz *f) {
 
 /* ---- their lives: with threads that use them meanwhile, only the inits, which are refused ---- */
 
-#define LIVES(kind, ...)                                                                           \
+/* No thread calls an object while another inits or deinits it: no job begins to act meanwhile. */
+static bool begin_alone(struct fuzz *f) {
+    int none = 0;
+    return !f->round->has_threads && f->context != IN_JOB &&
+           atomic_compare_exchange_strong(&f->round->jobs, &none, -1);
+}
+
+#define ALONE(call)                                                                                \
+    do {                                                                                           \
+        if (begin_alone(f)) {                                                                      \
+            fuzz_status(f, call);                                                                  \
+            atomic_store(&f->round->jobs, 0);                                                      \
+        }                                                                                          \
+    } while (0)
+
+#define LIVES(kind, OBJECT, init)                                                                  \
     static void do_jzx_##kind##_init(struct fuzz *f) {                                             \
-        jzx_##kind *object = SYNC(kind);                                                           \
-        fuzz_status(f, jzx_##kind##_init(LOOP, object, ##__VA_ARGS__));                            \
+        jzx_##kind *object = OBJECT;                                                               \
+        if (f->round->has_threads)                                                                 \
+            fuzz_status(f, init);                                                                  \
+        else                                                                                       \
+            ALONE(init);                                                                           \
     }                                                                                              \
     static void do_jzx_##kind##_deinit(struct fuzz *f) {                                           \
-        if (MAY_DEINIT)                                                                            \
-            fuzz_status(f, jzx_##kind##_deinit(SYNC(kind)));                                       \
+        ALONE(jzx_##kind##_deinit(OBJECT));                                                        \
     }                                                                                              \
     struct fuzz
 
-static void do_jzx_mutex_init(struct fuzz *f) {
-    fuzz_status(f, jzx_mutex_init(LOOP, MUTEX));
-}
-static void do_jzx_mutex_deinit(struct fuzz *f) {
-    if (MAY_DEINIT)
-        fuzz_status(f, jzx_mutex_deinit(MUTEX));
-}
-static void do_jzx_rwlock_init(struct fuzz *f) {
-    fuzz_status(f, jzx_rwlock_init(LOOP, RWLOCK));
-}
-static void do_jzx_rwlock_deinit(struct fuzz *f) {
-    if (MAY_DEINIT)
-        fuzz_status(f, jzx_rwlock_deinit(RWLOCK));
-}
-static void do_jzx_once_init(struct fuzz *f) {
-    fuzz_status(f, jzx_once_init(LOOP, ONCE));
-}
-static void do_jzx_once_deinit(struct fuzz *f) {
-    if (MAY_DEINIT)
-        fuzz_status(f, jzx_once_deinit(ONCE));
-}
-static void do_jzx_wait_group_init(struct fuzz *f) {
-    fuzz_status(f, jzx_wait_group_init(LOOP, WAIT_GROUP));
-}
-static void do_jzx_wait_group_deinit(struct fuzz *f) {
-    if (MAY_DEINIT)
-        fuzz_status(f, jzx_wait_group_deinit(WAIT_GROUP));
-}
-static void do_jzx_gate_init(struct fuzz *f) {
-    fuzz_status(f, jzx_gate_init(LOOP, GATE, YES_OR_NO));
-}
-static void do_jzx_gate_deinit(struct fuzz *f) {
-    if (MAY_DEINIT)
-        fuzz_status(f, jzx_gate_deinit(GATE));
-}
-LIVES(semaphore, BELOW(4), fuzz_chance(f, 8) ? UINT32_MAX : 4);
-LIVES(channel, fuzz_chance(f, 8) ? SIZE_MAX - 1 : BELOW(4), fuzz_chance(f, 16) ? 0 : 8);
-LIVES(barrier, BELOW(4));
-LIVES(broadcast, fuzz_chance(f, 8) ? SIZE_MAX / 8 : BELOW(4), fuzz_chance(f, 16) ? 0 : 8);
+LIVES(mutex, MUTEX, jzx_mutex_init(LOOP, object));
+LIVES(rwlock, RWLOCK, jzx_rwlock_init(LOOP, object));
+LIVES(once, ONCE, jzx_once_init(LOOP, object));
+LIVES(wait_group, WAIT_GROUP, jzx_wait_group_init(LOOP, object));
+LIVES(gate, GATE, jzx_gate_init(LOOP, object, YES_OR_NO));
+LIVES(semaphore, SEMAPHORE,
+      jzx_semaphore_init(LOOP, object, BELOW(4), fuzz_chance(f, 8) ? UINT32_MAX : 4));
+LIVES(channel, CHANNEL,
+      jzx_channel_init(LOOP, object, fuzz_chance(f, 8) ? SIZE_MAX - 1 : BELOW(4),
+                       fuzz_chance(f, 16) ? 0 : 8));
+LIVES(barrier, BARRIER, jzx_barrier_init(LOOP, object, BELOW(4)));
+LIVES(broadcast, BROADCAST,
+      jzx_broadcast_init(LOOP, object, fuzz_chance(f, 8) ? SIZE_MAX / 8 : BELOW(4),
+                         fuzz_chance(f, 16) ? 0 : 8));
 
 static void do_jzx_channel_init_oneshot(struct fuzz *f) {
     fuzz_status(f, jzx_channel_init_oneshot(LOOP, CHANNEL, fuzz_chance(f, 8) ? SIZE_MAX : 8));

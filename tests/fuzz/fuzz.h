@@ -345,7 +345,7 @@ struct fuzz_round {
     atomic_uint buffers_made, buffers_gone;
     atomic_uint faults_made, faults_seen;
     atomic_uint actors; /* used of `actor` */
-    atomic_int jobs;    /* functions of pools that may make calls now */
+    atomic_int jobs;    /* functions of pools that may make calls now; or -1: none may */
     atomic_int nested;  /* observers and the like that make calls now */
     uint32_t workers;
     bool has_threads; /* more than one at a time uses the loop */
