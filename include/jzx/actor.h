@@ -222,8 +222,10 @@ JZX_API jzx_err jzx_spawn_opts_init(jzx_spawn_opts *opts, size_t size);
 
 /* Makes an actor; *id (may be NULL) is valid at once, also for sends. Any thread.
  * First turns: on each worker, the newest actor that never ran goes first. About every 80 us the
- * actors that wait go before newer ones, oldest first. So an init may not rely on the init of an
- * actor that was spawned before it. (The children of a supervisor start in their order.)
+ * actors that wait become elders: they go before newer ones, oldest first. Actors that spring up
+ * while an elder runs, also by way of an actor that it wakes, go before the next elder for at most
+ * 80 us. So an init may not rely on the init of an actor that was spawned before it. (The children
+ * of a supervisor start in their order.)
  * The slot of an actor that has ended, the index in its id, is used again: on the same worker the
  * one that was freed last first, each time with the next generation. So a stale id reaches nobody,
  * and an index says nothing of age.

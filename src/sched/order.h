@@ -24,9 +24,10 @@
  *       after one that has spawned: those would only wait longer.
  *   W3  the oldest spawned task runs every JZX__OLDEST_NS, whatever else waits. The spawned tasks
  *       that are left at that moment are **elders** and run before newer ones, oldest first. Only
- *       the tasks that spring up while an elder runs go before the other elders, newest first and
- *       until the next JZX__OLDEST_NS. So a tree is walked in depth, and the backlog of a task that
- *       spawns on and on, and waits for the newest, is served before that task goes on.
+ *       the tasks that spring up while an elder runs, or a task of the next-slot after it, go
+ *       before the other elders, newest first and until the next JZX__OLDEST_NS. So a tree is
+ *       walked in depth, and the backlog of a task that spawns on and on, and waits for the newest,
+ *       is served before that task goes on.
  *   W4  a turn ends after msgs_per_turn messages, or at a tick after JZX__TURN_NS if others wait;
  *       and at a tick that ends the pass, because timers are due, or mail about them came, or the
  *       worker's home thread waits for it, or after JZX__PASS_NS. Ticks are counted in messages:
