@@ -27,9 +27,11 @@ static ssize_t read_some(const struct jzx__file_request *request) {
     return got;
 }
 
-/* With an offset a file that is no regular one is refused, and nobody waits. */
+/* With an offset a file that is no regular one is refused, as is one that cannot be read, and
+ * nobody waits. */
 static bool may_wait(const struct jzx__file_request *request) {
-    return !request->file->is_regular && request->offset == JZX_FILE_HERE;
+    const struct jzx__file *file = request->file;
+    return !file->is_regular && file->is_readable && request->offset == JZX_FILE_HERE;
 }
 
 static void do_read(struct jzx__file_request *request) {
