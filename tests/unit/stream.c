@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams when the system or memory fails: each call at each of its uses. Nothing hangs, nothing is
  * left open, and every failure has a status. */
-#include "net/stream.h"
+#include "net/read.h"
 
 #include "descriptors.h"
 #include "fixture.h"
@@ -339,4 +339,55 @@ JZX_TEST(a_connection_that_is_gone_before_its_accept_is_skipped, "C+fail") {
         os_fail_never();
         fixture_destroy(loop);
     }
+}
+
+/* ---- bytes that are put back ---- */
+
+/* What a read does before it waits: a try that finds nothing, after which the socket is ready no
+ * more. */
+static struct jzx__socket *try_to_read(struct jzx__own *own, jzx_stream handle) {
+    const struct jzx__want want = {.kind = JZX__WANT_SOME, .size = 1};
+    struct jzx__outcome outcome;
+    struct jzx__done done = {.first = NULL};
+    char byte;
+    jzx_err err;
+    int os_error;
+    struct jzx__stream *stream = jzx__stream_acquire(own->turn->ctx.loop, handle, &err, &os_error);
+    assert_non_null(stream);
+    JZX_EXPECT_EQ(jzx__stream_try_read(stream, own->me, &want, &byte, &outcome), JZX__STEP_WAIT);
+    jzx__socket_release(&stream->socket, own->me, &done);
+    return &stream->socket;
+}
+
+/* The byte of a read that is complete goes back after the try, and before the wait. */
+static void wait_after_a_restore(jzx_context *ctx) {
+    jzx_stream pair[2];
+    jzx_op id;
+    struct jzx__own own;
+    char byte = 0;
+    size_t len;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_write(ctx, pair[1], "x", 1, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_read_to(ctx, pair[0], 1, DONE, &id), JZX_OK);
+    assert_true(jzx__own_begin(&own, ctx));
+    struct jzx__op *op = jzx__op_slot_at(jzx__op_slots_of(ctx->loop), (uint32_t)id);
+    assert_true(jzx__op_is_done(op));
+    struct jzx__socket *socket = try_to_read(&own, pair[0]);
+    JZX_EXPECT(jzx__op_revoke(&own, op));
+    jzx__op_restore(&own, op);
+    jzx__own_end(&own);
+    struct jzx__socket_wait wait = {.handle = pair[0]};
+    JZX_EXPECT_EQ(jzx__socket_await(ctx, &wait, &socket->readers, jzx_in(ctx, JZX_SECOND(10))),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], &byte, 1, JZX_NEVER, &len), JZX_OK);
+    JZX_EXPECT_EQ(byte, 'x');
+}
+
+JZX_TEST(a_reader_about_to_wait_finds_bytes_that_were_put_back_meanwhile) {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = wait_after_a_restore));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    fixture_destroy(loop);
 }
