@@ -35,11 +35,12 @@ static bool may_wait(const struct jzx__file_request *request) {
 }
 
 static void do_read(struct jzx__file_request *request) {
-    if (may_wait(request) && !jzx__file_await(request)) {
-        request->err = JZX_ERR_CANCELLED;
+    int err = may_wait(request) ? jzx__file_await(request) : 0;
+    if (err == -ECANCELED) {
+        request->err = JZX_ERR_CANCELLED; /* no error of the system */
         return;
     }
-    ssize_t got = read_some(request);
+    ssize_t got = err < 0 ? err : read_some(request);
     if (got < 0)
         jzx__file_fail(request, (int)got);
     else if (got == 0)
