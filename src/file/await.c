@@ -32,13 +32,13 @@ static bool is_stopped(struct jzx__files *files, struct jzx__op *op) {
     return are_all || jzx__op_is_cancelled(op);
 }
 
-bool jzx__file_await(const struct jzx__file_request *request) {
+int jzx__file_await(const struct jzx__file_request *request) {
     struct jzx_loop *loop = request->op->loop;
     struct jzx__files *files = jzx__files_of(loop);
     const struct jzx__os *io = jzx__io_of(loop)->os;
     struct wait wait = {.op = request->op, .event = io->eventfd()};
     if (wait.event < 0)
-        return true; /* without a descriptor it waits in the read */
+        return wait.event; /* nothing could stop it in the read */
     enter(files, &wait);
     bool is_ready = false;
     while (!is_ready && !is_stopped(files, wait.op))
@@ -46,7 +46,7 @@ bool jzx__file_await(const struct jzx__file_request *request) {
                    !is_stopped(files, wait.op);
     leave(files, &wait);
     (void)io->close(wait.event);
-    return is_ready;
+    return is_ready ? 0 : -ECANCELED;
 }
 
 void jzx__file_stop_wait(struct jzx_loop *loop, const struct jzx__op *op) {

@@ -10,8 +10,9 @@
 
 #include "file/request.h"
 
-/* Waits until the file of the request can be read without waiting. False: it was cancelled. */
-bool jzx__file_await(const struct jzx__file_request *request);
+/* Waits until the file of the request can be read without waiting. -ECANCELED: it was cancelled.
+ * Another negative errno: there is no descriptor to ring at. */
+int jzx__file_await(const struct jzx__file_request *request);
 
 /* Ends the wait of that operation, if it waits; NULL: all, from now on. Any thread. */
 void jzx__file_stop_wait(struct jzx_loop *loop, const struct jzx__op *op);

@@ -27,17 +27,20 @@ static ssize_t read_some(const struct jzx__file_request *request) {
     return got;
 }
 
-/* With an offset a file that is no regular one is refused, and nobody waits. */
+/* With an offset a file that is no regular one is refused, as is one that cannot be read, and
+ * nobody waits. */
 static bool may_wait(const struct jzx__file_request *request) {
-    return !request->file->is_regular && request->offset == JZX_FILE_HERE;
+    const struct jzx__file *file = request->file;
+    return !file->is_regular && file->is_readable && request->offset == JZX_FILE_HERE;
 }
 
 static void do_read(struct jzx__file_request *request) {
-    if (may_wait(request) && !jzx__file_await(request)) {
-        request->err = JZX_ERR_CANCELLED;
+    int err = may_wait(request) ? jzx__file_await(request) : 0;
+    if (err == -ECANCELED) {
+        request->err = JZX_ERR_CANCELLED; /* no error of the system */
         return;
     }
-    ssize_t got = read_some(request);
+    ssize_t got = err < 0 ? err : read_some(request);
     if (got < 0)
         jzx__file_fail(request, (int)got);
     else if (got == 0)

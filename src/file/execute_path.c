@@ -32,23 +32,44 @@ static mode_t mode_meanwhile(uint32_t mode) {
     return mode & 0600;
 }
 
+/* The mode of that file for another one. Set-id bits lend the rights of an owner: they are kept for
+ * the same owner and group only. Negative: an errno. */
+static int mode_as(const struct jzx__file_os *os, const struct stat *model, int fd) {
+    struct stat made;
+    mode_t mode = model->st_mode & 07777;
+    if ((mode & 07000) == 0)
+        return (int)mode;
+    int err = os->stat(fd, &made);
+    if (err < 0)
+        return err;
+    bool is_same_owner = made.st_uid == model->st_uid && made.st_gid == model->st_gid;
+    return (int)(is_same_owner ? mode : mode & 0777);
+}
+
+static int set_mode_as(const struct jzx__file_os *os, const struct stat *model, int fd) {
+    int mode = mode_as(os, model, fd);
+    return mode < 0 ? mode : os->set_mode(fd, (mode_t)mode);
+}
+
 static int replace_by(struct jzx__file_request *request, struct jzx__beside *beside) {
     const struct jzx__file_os *os = request->os;
     struct stat before;
     struct iovec part = request->part;
     uint32_t mode = request->mode;
     bool is_given = mode != 0;
-    if (!is_given && os->stat_path(request->path, &before) == 0 && S_ISREG(before.st_mode)) {
-        mode = before.st_mode & 07777;
-        is_given = true;
-    }
+    bool has_model =
+        !is_given && os->stat_path(request->path, &before) == 0 && S_ISREG(before.st_mode);
+    if (has_model)
+        mode = before.st_mode;
     request->count = 0;
-    int fd = jzx__beside_begin(beside, is_given ? mode_meanwhile(mode) : 0666);
+    int fd = jzx__beside_begin(beside, is_given || has_model ? mode_meanwhile(mode) : 0666);
     if (fd < 0)
         return fd;
     int err = jzx__file_write_all(os, fd, &part, 1, -1, &request->count);
     if (err == 0 && is_given)
         err = os->set_mode(fd, mode);
+    if (err == 0 && has_model)
+        err = set_mode_as(os, &before, fd);
     if (err == 0)
         err = os->sync(fd);
     return jzx__beside_end(beside, err);
@@ -113,7 +134,7 @@ static int copy_open(struct jzx__file_request *request, int from, struct jzx__be
         return to;
     err = copy_all(os, from, to, &request->count);
     if (err == 0)
-        err = os->set_mode(to, stat.st_mode & 07777);
+        err = set_mode_as(os, &stat, to);
     return jzx__beside_end(beside, err);
 }
 

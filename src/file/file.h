@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of a loop, and who has them.
  *
- *   F1  all that a file record has is under the lock of the table, but for `fd` and `is_regular`,
- *       which are written once, by the operation that opens it, before the file is OPEN. So a
- *       thread that has a use may read them.
+ *   F1  all that a file record has is under the lock of the table, but for `fd`, `is_regular` and
+ *       `is_readable`, which are written once, by the operation that opens it, before the file is
+ *       OPEN. So a thread that has a use may read them.
  *   F2  `uses` counts the operations that are under way and, while it is MOVING, the node that
  *       brings it to its new owner. A file whose handle is stale is closed by whoever takes the
  *       last use away; nobody gets a use by a stale handle.
@@ -44,8 +44,9 @@ struct jzx__file {
     uint32_t generation;
     uint32_t uses;
     int fd;
-    bool is_regular; /* as fd; false also if the system does not say */
-    uint8_t flags;   /* JZX__FILE_* */
+    bool is_regular;  /* as fd; false also if the system does not say */
+    bool is_readable; /* as fd: it was not opened for writing only */
+    uint8_t flags;    /* JZX__FILE_* */
     struct jzx__file *next_free;
 };
 

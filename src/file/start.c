@@ -13,6 +13,7 @@
 #include "future/operate.h"
 #include "io/workforce.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /* ---- the back ends ---- */
@@ -174,6 +175,7 @@ static jzx_err prepare(struct jzx_loop *loop, struct jzx__own *own,
         request->file = jzx__file_create(loop, own);
         if (request->file == NULL)
             return JZX_ERR_NO_MEMORY;
+        request->file->is_readable = (request->flags & O_ACCMODE) != O_WRONLY;
         request->handle = jzx__file_handle(request->file);
         return JZX_OK;
     }

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -138,8 +140,26 @@ static int unlink_at(int dir, const char *name) {
     return checked(unlinkat(dir, name, 0));
 }
 
-static int chmod_at(int dir, const char *name, mode_t mode) {
-    return checked(fchmodat(dir, name, mode, 0));
+/* By the link that the system has for the descriptor, which is that of the file itself: fchmodat(2)
+ * follows a link that somebody has put at the name meanwhile. */
+static int chmod_at(int dir, const char *name, const struct stat *file, mode_t mode) {
+    char link[32];
+    struct stat found;
+    int fd = checked(openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0)
+        return fd;
+    int err = checked(fstat(fd, &found));
+    bool is_same = err == 0 && S_ISSOCK(found.st_mode) && found.st_dev == file->st_dev &&
+                   found.st_ino == file->st_ino;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (err == 0)
+        err = is_same ? checked(chmod(link, mode)) : -EADDRINUSE;
+    (void)close(fd);
+    return err;
+}
+
+static int chmod_fd(int fd, mode_t mode) {
+    return checked(fchmod(fd, mode));
 }
 
 static ssize_t recv_fd(int fd, void *buffer, size_t size, int flags) {
@@ -258,6 +278,7 @@ const struct jzx__os jzx__os_system = {
     .stat_at = stat_at,
     .unlink_at = unlink_at,
     .chmod_at = chmod_at,
+    .chmod = chmod_fd,
     .recv = recv_fd,
     .send = send_fd,
     .sendmsg = sendmsg_fd,

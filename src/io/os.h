@@ -48,7 +48,9 @@ struct jzx__os {
     int (*open_dir)(const char *path);
     int (*stat_at)(int dir, const char *name, struct stat *stat);
     int (*unlink_at)(int dir, const char *name);
-    int (*chmod_at)(int dir, const char *name, mode_t mode);
+    /* Of the socket with that device and inode; -EADDRINUSE: the name is another file's. */
+    int (*chmod_at)(int dir, const char *name, const struct stat *file, mode_t mode);
+    int (*chmod)(int fd, mode_t mode); /* of a socket: for the file that it will be bound to */
     /* None of these raises SIGPIPE. */
     ssize_t (*send)(int fd, const void *buffer, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);

@@ -72,7 +72,8 @@ static void discard(const struct jzx__os *os, const struct request *request,
 
 static int bind_fd(const struct jzx__os *os, const struct request *request, struct opened *opened) {
     const struct jzx__address *address = &request->address;
-    return request->has_file ? jzx__unix_file_bind(os, opened->fd, address, &opened->file)
+    mode_t mode = (mode_t)request->opts.mode;
+    return request->has_file ? jzx__unix_file_bind(os, opened->fd, address, mode, &opened->file)
                              : os->bind(opened->fd, &address->any, address->size);
 }
 
@@ -89,10 +90,7 @@ static int open_socket(const struct jzx__os *os, const struct request *request,
         (void)os->close(opened->fd);
         return err;
     }
-    if (request->has_file && request->opts.mode != 0)
-        err = jzx__unix_file_set_mode(os, &opened->file, (mode_t)request->opts.mode);
-    if (err == 0)
-        err = os->listen(opened->fd, (int)request->opts.backlog);
+    err = os->listen(opened->fd, (int)request->opts.backlog);
     if (err < 0)
         discard(os, request, opened);
     return err;

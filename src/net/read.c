@@ -326,7 +326,8 @@ static bool take_back(struct jzx__op *op, struct jzx__worker *me) {
     return is_back;
 }
 
-/* Another actor has begun to wait for more: it gets the bytes that were put back. */
+/* Another actor that waits for more gets the bytes that were put back. One whose try has found none
+ * and that is about to wait looks at READY_READ first. */
 static void serve_others(struct jzx__op *op, struct jzx__worker *me) {
     const struct read_op *own = jzx__op_own(op);
     struct jzx__done done = {.first = NULL};
@@ -335,9 +336,10 @@ static void serve_others(struct jzx__op *op, struct jzx__worker *me) {
     struct jzx__stream *stream = jzx__stream_acquire(op->loop, own->handle, &err, &os_error);
     if (stream == NULL)
         return;
-    if (stream->buffer != NULL && jzx__stream_is_read(stream)) {
+    if (stream->buffer != NULL) {
         stream->socket.ready |= JZX__READY_READ;
-        stream->socket.ops->ready(&stream->socket, me, &done);
+        if (jzx__stream_is_read(stream))
+            stream->socket.ops->ready(&stream->socket, me, &done);
     }
     jzx__socket_release(&stream->socket, me, &done);
 }

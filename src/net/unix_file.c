@@ -33,34 +33,50 @@ static bool is_left_behind(const struct jzx__os *os, const struct jzx__unix_file
     return err == -ECONNREFUSED;
 }
 
-int jzx__unix_file_bind(const struct jzx__os *os, int fd, const struct jzx__address *address,
-                        struct jzx__unix_file *file) {
-    struct stat stat;
-    int err = open_dir(os, address->local.sun_path, file);
-    if (err < 0)
-        return err;
-    err = os->bind(fd, &address->any, address->size);
+static int bind_there(const struct jzx__os *os, int fd, const struct jzx__address *address,
+                      const struct jzx__unix_file *file) {
+    int err = os->bind(fd, &address->any, address->size);
     if (err == -EADDRINUSE && is_left_behind(os, file, address)) {
         (void)os->unlink_at(file->dir, file->name);
         err = os->bind(fd, &address->any, address->size);
     }
-    if (err == 0) {
-        err = os->stat_at(file->dir, file->name, &stat);
-        if (err < 0)
-            (void)os->unlink_at(file->dir, file->name);
-    }
+    return err;
+}
+
+/* Looks at the file that the bind has made. */
+static int note_file(const struct jzx__os *os, struct jzx__unix_file *file, struct stat *stat) {
+    int err = os->stat_at(file->dir, file->name, stat);
+    if (err < 0)
+        (void)os->unlink_at(file->dir, file->name);
+    else if (!S_ISSOCK(stat->st_mode))
+        err = -EADDRINUSE; /* somebody has replaced it */
+    file->device = stat->st_dev;
+    file->inode = stat->st_ino;
+    return err;
+}
+
+/* The file has the mode of the socket, less the umask: what that has taken is given back. A system
+ * that does not set the mode of a socket makes a file as the umask says. */
+int jzx__unix_file_bind(const struct jzx__os *os, int fd, const struct jzx__address *address,
+                        mode_t mode, struct jzx__unix_file *file) {
+    struct stat stat = {.st_mode = 0};
+    int err = open_dir(os, address->local.sun_path, file);
+    if (err < 0)
+        return err;
+    if (mode != 0)
+        (void)os->chmod(fd, mode);
+    err = bind_there(os, fd, address, file);
+    if (err == 0)
+        err = note_file(os, file, &stat);
     if (err < 0) {
         (void)os->close(file->dir);
         return err;
     }
-    file->device = stat.st_dev;
-    file->inode = stat.st_ino;
-    return 0;
-}
-
-int jzx__unix_file_set_mode(const struct jzx__os *os, const struct jzx__unix_file *file,
-                            mode_t mode) {
-    return os->chmod_at(file->dir, file->name, mode);
+    if (mode != 0 && (stat.st_mode & 07777) != mode)
+        err = os->chmod_at(file->dir, file->name, &stat, mode);
+    if (err < 0)
+        jzx__unix_file_remove(os, file);
+    return err;
 }
 
 void jzx__unix_file_remove(const struct jzx__os *os, const struct jzx__unix_file *file) {

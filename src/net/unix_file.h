@@ -19,12 +19,10 @@ struct jzx__unix_file {
 };
 
 /* Binds the socket to the path. A socket that nobody has open any more gives way; everything else
- * that lies there stays: -EADDRINUSE. 0, or the negative errno: nothing has happened. */
+ * that lies there, or takes the place of the file at once, stays as it is: -EADDRINUSE. mode: of
+ * the file; 0: as the umask says. 0, or the negative errno: nothing has happened. */
 int jzx__unix_file_bind(const struct jzx__os *os, int fd, const struct jzx__address *address,
-                        struct jzx__unix_file *file);
-
-int jzx__unix_file_set_mode(const struct jzx__os *os, const struct jzx__unix_file *file,
-                            mode_t mode);
+                        mode_t mode, struct jzx__unix_file *file);
 
 /* The last call: removes the file if it is still there. */
 void jzx__unix_file_remove(const struct jzx__os *os, const struct jzx__unix_file *file);

@@ -219,6 +219,28 @@ JZX_TEST(without_descriptors_an_open_fails_until_one_is_closed, "C+fail") {
     in_a_fiber(run_out, NULL);
 }
 
+/* ---- files that are no regular ones ---- */
+
+/* No descriptor for writing only is ever ready to be read: a wait for that has no end. */
+static void read_what_is_written(jzx_context *ctx) {
+    char buffer[4];
+    size_t len = 0;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(mkfifo(in_folder("pipe"), 0600), 0);
+    int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    JZX_EXPECT(reader >= 0);
+    jzx_file file = open_file(ctx, "pipe", JZX_FILE_WRITE);
+    const uint64_t deadline = jzx_loop_now(ctx->loop) + JZX_SECOND(10);
+    JZX_EXPECT_EQ(jzx_file_read(ctx, file, buffer, 4, JZX_FILE_HERE, deadline, &len),
+                  JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), EBADF);
+    close(reader);
+}
+
+JZX_TEST(a_pipe_that_was_opened_for_writing_only_is_not_read_and_nobody_waits, "C+fail") {
+    in_a_fiber(read_what_is_written, NULL);
+}
+
 /* ---- handles ---- */
 
 static void go_stale(jzx_context *ctx) {

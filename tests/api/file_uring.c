@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #define RW (JZX_FILE_READ | JZX_FILE_WRITE)
 #define LARGE 300000u /* done by a thread of the kernel */
@@ -368,6 +369,36 @@ JZX_TEST(the_end_of_a_loop_stops_a_read_of_a_pipe) {
 
 JZX_TEST(the_end_of_a_loop_stops_a_read_of_a_pipe_by_a_thread) {
     stop_with_loop(thread_loop(2));
+}
+
+/* The thread that would wait has no descriptor to be stopped by: in read(2) it would stay. */
+static void read_without_descriptors(jzx_context *ctx) {
+    struct rlimit before;
+    jzx_file file;
+    char byte;
+    size_t len;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_file_open(ctx, in_folder("pipe"), JZX_FILE_READ, 0, JZX_NEVER, &file),
+                  JZX_OK);
+    JZX_EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit few = {3, before.rlim_max}; /* what is open stays so */
+    JZX_EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    JZX_EXPECT_EQ(jzx_file_read(ctx, file, &byte, 1, JZX_FILE_HERE, JZX_NEVER, &len),
+                  JZX_ERR_NO_DESCRIPTORS);
+    JZX_EXPECT_EQ(jzx_last_os_error(ctx), EMFILE);
+    JZX_EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    JZX_EXPECT_EQ(write(writer, "x", 1), 1);
+    JZX_EXPECT_EQ(jzx_file_read(ctx, file, &byte, 1, JZX_FILE_HERE, JZX_NEVER, &len), JZX_OK);
+}
+
+JZX_TEST(a_read_of_a_pipe_that_nothing_could_stop_is_refused, "C+fail") {
+    jzx_loop *loop = thread_loop(1);
+    open_pipe();
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = read_without_descriptors));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    close(writer);
+    close_loop(loop);
 }
 
 /* A future is settled, whether it is cancelled or its loop goes. */

@@ -122,3 +122,37 @@ static void replace_files(jzx_context *ctx) {
 JZX_TEST(a_file_is_replaced_as_a_whole, "E55") {
     in_a_fiber(replace_files, NULL);
 }
+
+static void expect_mode(jzx_context *ctx, const char *name, uint32_t mode) {
+    jzx_file_info info;
+    JZX_EXPECT_EQ(jzx_path_stat(ctx, in_folder(name), JZX_NEVER, &info), JZX_OK);
+    JZX_EXPECT_EQ(info.mode, mode);
+    JZX_EXPECT_EQ(info.user, 0);
+}
+
+static void take_over(jzx_context *ctx) {
+    static const struct {
+        uid_t user;
+        gid_t group;
+        uint32_t kept;
+    } owners[] = {{0, 0, 06755}, {65534, 0, 0755}, {0, 65534, 0755}};
+    jzx_test_ran();
+    for (size_t i = 0; i < 3; i++) {
+        JZX_EXPECT_EQ(jzx_path_replace(ctx, in_folder("a"), "x", 1, 0600, JZX_NEVER), JZX_OK);
+        JZX_EXPECT_EQ(chown(in_folder("a"), owners[i].user, owners[i].group), 0);
+        JZX_EXPECT_EQ(chmod(in_folder("a"), 06755), 0); /* a chown takes them away */
+        JZX_EXPECT_EQ(jzx_path_copy(ctx, in_folder("a"), in_folder("b"), JZX_NEVER), JZX_OK);
+        expect_mode(ctx, "b", owners[i].kept);
+        JZX_EXPECT_EQ(jzx_path_replace(ctx, in_folder("a"), "y", 1, 0, JZX_NEVER), JZX_OK);
+        expect_mode(ctx, "a", owners[i].kept);
+    }
+    JZX_EXPECT_EQ(chown(in_folder("a"), 65534, 0), 0);
+    JZX_EXPECT_EQ(jzx_path_replace(ctx, in_folder("a"), "z", 1, 04755, JZX_NEVER), JZX_OK);
+    expect_mode(ctx, "a", 04755); /* the caller says so */
+}
+
+JZX_TEST(set_id_bits_of_another_owner_are_not_taken_over) {
+    if (geteuid() != 0 || getegid() != 0)
+        skip(); /* only root has files of others */
+    in_a_fiber(take_over, NULL);
+}

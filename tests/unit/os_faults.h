@@ -36,6 +36,7 @@ enum os_call {
     OS_OPEN_DIR,
     OS_STAT_AT,
     OS_CHMOD_AT,
+    OS_CHMOD,
     OS_CALL_COUNT
 };
 
@@ -168,7 +169,9 @@ static inline int faulty_unmap(void *place, size_t size) {
 
 FAULTY(OS_OPEN_DIR, int, open_dir, (const char *path), (path))
 FAULTY(OS_STAT_AT, int, stat_at, (int dir, const char *name, struct stat *stat), (dir, name, stat))
-FAULTY(OS_CHMOD_AT, int, chmod_at, (int dir, const char *name, mode_t mode), (dir, name, mode))
+FAULTY(OS_CHMOD_AT, int, chmod_at,
+       (int dir, const char *name, const struct stat *file, mode_t mode), (dir, name, file, mode))
+FAULTY(OS_CHMOD, int, chmod, (int fd, mode_t mode), (fd, mode))
 
 static inline int faulty_unlink_at(int dir, const char *name) {
     return jzx__os_system.unlink_at(dir, name);
@@ -203,6 +206,7 @@ static const struct jzx__os os_faulty = {
     .stat_at = faulty_stat_at,
     .unlink_at = faulty_unlink_at,
     .chmod_at = faulty_chmod_at,
+    .chmod = faulty_chmod,
     .io_uring_setup = faulty_io_uring_setup,
     .io_uring_enter = faulty_io_uring_enter,
     .io_uring_register = faulty_io_uring_register,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams when the system or memory fails: each call at each of its uses. Nothing hangs, nothing is
  * left open, and every failure has a status. */
-#include "net/stream.h"
+#include "net/read.h"
 
 #include "descriptors.h"
 #include "fixture.h"
@@ -11,7 +11,9 @@
 #include <jzx/tcp.h>
 #include <jzx/unix.h>
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -208,7 +210,7 @@ static void make_stale_socket(void) {
 }
 
 static void listen_at_path(jzx_context *ctx) {
-    const jzx_listen_opts opts = JZX_LISTEN_OPTS(.mode = 0600);
+    const jzx_listen_opts opts = JZX_LISTEN_OPTS(.mode = 0666);
     jzx_test_ran();
     world.is_whole = went_well(jzx_unix_listen(ctx, unix_path, &opts, &world.listener));
     if (world.is_whole)
@@ -235,9 +237,10 @@ static bool run_listen(void (*set_fault)(uint32_t at), uint32_t at, bool is_stal
 }
 
 JZX_TEST(a_unix_listener_that_fails_leaves_no_file, "C+fail") {
-    static const enum os_call calls[] = {OS_SOCKET, OS_OPEN_DIR, OS_BIND,     OS_STAT_AT,
-                                         OS_LISTEN, OS_CONNECT,  OS_CHMOD_AT, OS_SHUTDOWN};
+    static const enum os_call calls[] = {OS_SOCKET,  OS_OPEN_DIR, OS_BIND,  OS_STAT_AT, OS_LISTEN,
+                                         OS_CONNECT, OS_CHMOD_AT, OS_CHMOD, OS_SHUTDOWN};
     int open_before = descriptors_open();
+    const mode_t mask = umask(022); /* the mode is set by each of the two calls */
     snprintf(unix_path, sizeof unix_path, "/tmp/jzx_unit_%d.sock", (int)getpid());
     for (uint32_t stale = 0; stale < 2; stale++) {
         uint32_t whole = 0;
@@ -259,6 +262,69 @@ JZX_TEST(a_unix_listener_that_fails_leaves_no_file, "C+fail") {
         }
         JZX_EXPECT_EQ(whole, 3);
     }
+    umask(mask);
+}
+
+static struct {
+    char victim[64];
+    const char *after; /* the first use of this call */
+    bool is_done;
+} thief;
+
+/* Somebody who may write to the folder puts a link at the name. */
+static void put_link(const char *call) {
+    if (thief.is_done || strcmp(thief.after, call) != 0)
+        return;
+    thief.is_done = true;
+    JZX_EXPECT_EQ(unlink(unix_path), 0);
+    JZX_EXPECT_EQ(symlink(thief.victim, unix_path), 0);
+}
+
+static int bind_and_lose(int fd, const struct sockaddr *address, socklen_t size) {
+    int err = jzx__os_system.bind(fd, address, size);
+    put_link("bind");
+    return err;
+}
+
+static int stat_and_lose(int dir, const char *name, struct stat *stat) {
+    int err = jzx__os_system.stat_at(dir, name, stat);
+    put_link("stat");
+    return err;
+}
+
+static void listen_at_link(jzx_context *ctx) {
+    const jzx_listen_opts opts = JZX_LISTEN_OPTS(.mode = 0666);
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_unix_listen(ctx, unix_path, &opts, &world.listener), JZX_ERR_ADDRESS_IN_USE);
+}
+
+JZX_TEST(a_link_that_takes_the_name_of_a_unix_listener_changes_no_other_file, "C+fail") {
+    static const char *const calls[] = {"bind", "stat"};
+    struct jzx__os os = jzx__os_system;
+    struct stat stat;
+    const mode_t mask = umask(022);
+    os.bind = bind_and_lose;
+    os.stat_at = stat_and_lose;
+    snprintf(unix_path, sizeof unix_path, "/tmp/jzx_unit_%d.sock", (int)getpid());
+    snprintf(thief.victim, sizeof thief.victim, "/tmp/jzx_unit_%d.file", (int)getpid());
+    JZX_EXPECT_EQ(close(open(thief.victim, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    for (size_t i = 0; i < 2; i++) {
+        jzx_loop *loop = fixture_loop();
+        thief.after = calls[i];
+        thief.is_done = false;
+        jzx__io_of(loop)->os = &os;
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = listen_at_link));
+        JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+        fixture_destroy(loop);
+        JZX_EXPECT_EQ(lstat(thief.victim, &stat), 0);
+        JZX_EXPECT_EQ(stat.st_mode, S_IFREG | 0600);
+        JZX_EXPECT_EQ(lstat(unix_path, &stat), 0);
+        JZX_EXPECT(S_ISLNK(stat.st_mode)); /* it is not the listener's to remove */
+        JZX_EXPECT_EQ(unlink(unix_path), 0);
+    }
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
+    JZX_EXPECT_EQ(unlink(thief.victim), 0);
+    umask(mask);
 }
 
 static unsigned warnings;
@@ -339,4 +405,55 @@ JZX_TEST(a_connection_that_is_gone_before_its_accept_is_skipped, "C+fail") {
         os_fail_never();
         fixture_destroy(loop);
     }
+}
+
+/* ---- bytes that are put back ---- */
+
+/* What a read does before it waits: a try that finds nothing, after which the socket is ready no
+ * more. */
+static struct jzx__socket *try_to_read(struct jzx__own *own, jzx_stream handle) {
+    const struct jzx__want want = {.kind = JZX__WANT_SOME, .size = 1};
+    struct jzx__outcome outcome;
+    struct jzx__done done = {.first = NULL};
+    char byte;
+    jzx_err err;
+    int os_error;
+    struct jzx__stream *stream = jzx__stream_acquire(own->turn->ctx.loop, handle, &err, &os_error);
+    assert_non_null(stream);
+    JZX_EXPECT_EQ(jzx__stream_try_read(stream, own->me, &want, &byte, &outcome), JZX__STEP_WAIT);
+    jzx__socket_release(&stream->socket, own->me, &done);
+    return &stream->socket;
+}
+
+/* The byte of a read that is complete goes back after the try, and before the wait. */
+static void wait_after_a_restore(jzx_context *ctx) {
+    jzx_stream pair[2];
+    jzx_op id;
+    struct jzx__own own;
+    char byte = 0;
+    size_t len;
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, pair), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_write(ctx, pair[1], "x", 1, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_read_to(ctx, pair[0], 1, DONE, &id), JZX_OK);
+    assert_true(jzx__own_begin(&own, ctx));
+    struct jzx__op *op = jzx__op_slot_at(jzx__op_slots_of(ctx->loop), (uint32_t)id);
+    assert_true(jzx__op_is_done(op));
+    struct jzx__socket *socket = try_to_read(&own, pair[0]);
+    JZX_EXPECT(jzx__op_revoke(&own, op));
+    jzx__op_restore(&own, op);
+    jzx__own_end(&own);
+    struct jzx__socket_wait wait = {.handle = pair[0]};
+    JZX_EXPECT_EQ(jzx__socket_await(ctx, &wait, &socket->readers, jzx_in(ctx, JZX_SECOND(10))),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_read(ctx, pair[0], &byte, 1, JZX_NEVER, &len), JZX_OK);
+    JZX_EXPECT_EQ(byte, 'x');
+}
+
+JZX_TEST(a_reader_about_to_wait_finds_bytes_that_were_put_back_meanwhile) {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = wait_after_a_restore));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    fixture_destroy(loop);
 }
