@@ -70,7 +70,7 @@ struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx_
     future->thens = NULL;
     future->flags = 0;
     future->class_index = class_index;
-    future->err = JZX_OK;
+    future->then_count = 0;
     future->value_size = (uint32_t)value_size;
     memset(&future->value, 0, sizeof future->value);
     /* relaxed, all: nobody else has it yet */
@@ -289,14 +289,6 @@ static void cancel_work(struct jzx_future *future, struct jzx__worker *me) {
         future->ops->cancel(future, me);
 }
 
-/* Under the lock. */
-static uint32_t count_thens(const struct jzx_future *future) {
-    uint32_t count = 0;
-    for (const struct jzx__then *then = future->thens; then != NULL; then = then->next)
-        count++;
-    return count;
-}
-
 /* Gives up a handle of one that was not started: each of those goes under the lock, so that what is
  * read there is of one moment (F5). If only thens have one besides, it is given up instead, and the
  * handle is still there, as it is if the future was started or settled. True if it went. */
@@ -307,7 +299,7 @@ static bool leave_unstarted(struct jzx_future *future, struct jzx__worker *me) {
     /* relaxed: a then's handle is taken before it is hung, and goes after it is taken out; others
      * can only add to them meanwhile */
     bool is_unwanted =
-        is_unstarted && jzx__atomic_load_relaxed(&future->holders) == mine + count_thens(future);
+        is_unstarted && jzx__atomic_load_relaxed(&future->holders) == mine + future->then_count;
     if (is_unwanted) /* release: pairs with jzx__future_state */
         jzx__atomic_store_release(&future->state, (uint8_t)JZX_FUTURE_RUNNING);
     else if (is_unstarted) /* relaxed: who frees it has taken the lock after this */
@@ -660,6 +652,7 @@ bool jzx__future_on(struct jzx_future *future, struct jzx__then *then, jzx__then
         if (then->next != NULL)
             then->next->place = &then->next;
         future->thens = then;
+        future->then_count++;
     }
     jzx__lock_release(future->source.lock);
     return waits;
@@ -674,6 +667,7 @@ bool jzx__future_off(struct jzx__then *then) {
         if (then->next != NULL)
             then->next->place = then->place;
         then->place = NULL;
+        then->future->then_count--; /* it is there: the then has a handle */
     }
     jzx__lock_release(lock);
     return waited;

@@ -68,7 +68,10 @@ struct jzx_future {
     uint8_t flags;
     uint8_t class_index;  /* of its block */
     _Atomic uint8_t seen; /* somebody has read its error, or was told */
-    int32_t err;          /* of a rejected one */
+    union {
+        int32_t err;         /* of a settled one */
+        uint32_t then_count; /* of one that is not; under the lock */
+    };
     uint32_t value_size;
     union {
         unsigned char bytes[24]; /* or as many as value_size says */
