@@ -109,29 +109,49 @@ jzx_err jzx__subject_spawn(struct jzx_processor *processor, struct jzx__subject 
 
 /* ---- commands ---- */
 
-static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__record *record) {
-    jzx_action *action = &record->action;
-    struct jzx__subject *subject = jzx__roster_find(&processor->registry, action->target);
-    if (subject == NULL || subject->kind != JZX_REGISTERED_RESERVED)
-        return drop(processor);
+/* What a stage has set becomes the factory of the reservation, which goes if it cannot be made. */
+static jzx_err use_factory(struct jzx_processor *processor, struct jzx__subject *subject,
+                           jzx_action *action) {
     jzx_err err = JZX_OK;
     if (action->factory != subject->factory && action->factory != NULL)
         err = jzx__subject_replace(processor, subject, action->factory);
     action->factory = subject->factory;
     if (err != JZX_OK)
         jzx__subject_remove(processor, subject);
-    else
-        err = jzx__subject_spawn(processor, subject, action->data, action->len);
+    return err;
+}
+
+/* Its reservation was removed. */
+static jzx_outcome fail_spawn(struct jzx_processor *processor, struct jzx__record *record,
+                              jzx_err err) {
+    jzx_action *action = &record->action;
     if (err == JZX_ERR_NO_MEMORY)
         (void)lose(processor);
     action->error = err;
-    if (err == JZX_OK)
-        return JZX_OUTCOME_DONE;
     if (action->target == JZX_PROCESSOR_INPUT)
         processor->err = err; /* for jzx_processor_create */
     if (processor->external == 0 && !record->is_internal)
         processor->terminate_due = true; /* nobody is left to spawn another */
     return JZX_OUTCOME_FAILED;
+}
+
+/* What a Spawn would make an actor of; NULL if that is gone, or one already. */
+static struct jzx__subject *reservation_of(const struct jzx_processor *processor,
+                                           const jzx_action *spawn) {
+    struct jzx__subject *subject = jzx__roster_find(&processor->registry, spawn->target);
+    return subject != NULL && subject->kind == JZX_REGISTERED_RESERVED ? subject : NULL;
+}
+
+static jzx_outcome carry_out_spawn(struct jzx_processor *processor, struct jzx__record *record) {
+    jzx_action *action = &record->action;
+    struct jzx__subject *subject = reservation_of(processor, action);
+    if (subject == NULL)
+        return drop(processor);
+    jzx_err err = use_factory(processor, subject, action);
+    if (err == JZX_OK)
+        err = jzx__subject_spawn(processor, subject, action->data, action->len);
+    action->error = err;
+    return err == JZX_OK ? JZX_OUTCOME_DONE : fail_spawn(processor, record, err);
 }
 
 static jzx_outcome carry_out_send(struct jzx_processor *processor, struct jzx__record *record) {
@@ -219,6 +239,21 @@ static void show_sync(struct jzx_processor *processor, struct jzx__subject *stag
     jzx__roll_clear(&passes, &processor->allocator);
 }
 
+/* An async stage sees it; what it passes comes in a later tick, with the factory of the
+ * reservation. */
+static jzx_outcome show_async(struct jzx_processor *processor, struct jzx__subject *stage,
+                              struct jzx__record *record, const jzx_action *wrapped) {
+    struct jzx__subject *subject =
+        record->action.kind == JZX_ACTION_SPAWN ? reservation_of(processor, &record->action) : NULL;
+    jzx_err err = subject == NULL ? JZX_OK : use_factory(processor, subject, &record->action);
+    if (err != JZX_OK)
+        return fail_spawn(processor, record, err);
+    if (jzx__inbox_push_command(stage->inbox, wrapped) == JZX_OK)
+        return JZX_OUTCOME_DEFERRED;
+    record->action.error = JZX_ERR_NO_MEMORY;
+    return lose(processor);
+}
+
 static void show(struct jzx_processor *processor, struct jzx__subject *stage,
                  struct jzx__record *record) {
     const jzx_action wrapped = {.kind = JZX_ACTION_SEND,
@@ -227,16 +262,10 @@ static void show(struct jzx_processor *processor, struct jzx__subject *stage,
                                 .tag = JZX_TAG_COMMAND,
                                 .len = sizeof(jzx_action),
                                 .data = &record->action};
-    if (stage->kind == JZX_REGISTERED_SYNC) {
+    if (stage->kind == JZX_REGISTERED_SYNC)
         show_sync(processor, stage, record, &wrapped);
-    } else {
-        jzx_outcome outcome = JZX_OUTCOME_DEFERRED;
-        if (jzx__inbox_push_command(stage->inbox, &wrapped) != JZX_OK) {
-            record->action.error = JZX_ERR_NO_MEMORY;
-            outcome = lose(processor);
-        }
-        jzx__trace_note(processor, &record->action, outcome);
-    }
+    else
+        jzx__trace_note(processor, &record->action, show_async(processor, stage, record, &wrapped));
 }
 
 /* To the next stage that is there, or to its end. Stages are at most JZX_MIDDLEWARE_MAX, and so is
@@ -258,10 +287,8 @@ static void route(struct jzx_processor *processor, struct jzx__record *record) {
 
 /* An async stage cannot replace the factory of a Spawn, and a recording has none. */
 static void settle_factory(const struct jzx_processor *processor, struct jzx__record *record) {
-    const struct jzx__subject *subject =
-        jzx__roster_find(&processor->registry, record->action.target);
-    bool is_reserved = subject != NULL && subject->kind == JZX_REGISTERED_RESERVED;
-    record->action.factory = is_reserved ? subject->factory : NULL;
+    const struct jzx__subject *subject = reservation_of(processor, &record->action);
+    record->action.factory = subject != NULL ? subject->factory : NULL;
 }
 
 static void run_queue(struct jzx_processor *processor) {

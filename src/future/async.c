@@ -250,7 +250,7 @@ static size_t extra_of(struct jzx_future *future) {
     return sizeof *async + async->state_size;
 }
 
-/* It was not started, and will not be: the promise's place is given up. */
+/* It was not started, and will not be: the promise's place is given up. Claimed. */
 static void give_up(struct jzx_future *future, struct jzx__worker *me) {
     struct jzx__async *async = jzx__future_extra(future);
     jzx__executor_leave(&async->executed);
@@ -294,7 +294,11 @@ static void release_function(struct jzx_future *future, struct jzx__worker *me) 
 }
 
 static const struct jzx__future_ops async_ops = {
-    .extra = extra_of, .cancel = cancel_function, .release = release_function};
+    .extra = extra_of,
+    .cancel = cancel_function,
+    .give_up = give_up,
+    .release = release_function,
+};
 
 /* ---- starting one ---- */
 

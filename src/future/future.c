@@ -70,7 +70,7 @@ struct jzx_future *jzx__future_create(struct jzx__future_home *home, struct jzx_
     future->thens = NULL;
     future->flags = 0;
     future->class_index = class_index;
-    future->err = JZX_OK;
+    future->then_count = 0;
     future->value_size = (uint32_t)value_size;
     memset(&future->value, 0, sizeof future->value);
     /* relaxed, all: nobody else has it yet */
@@ -289,36 +289,41 @@ static void cancel_work(struct jzx_future *future, struct jzx__worker *me) {
         future->ops->cancel(future, me);
 }
 
-static uint32_t count_thens(struct jzx_future *future) {
-    uint32_t count = 0;
+/* Gives up a handle of one that was not started: each of those goes under the lock, so that what is
+ * read there is of one moment (F5). If only thens have one besides, it is given up instead, and the
+ * handle is still there, as it is if the future was started or settled. True if it went. */
+static bool leave_unstarted(struct jzx_future *future, struct jzx__worker *me) {
+    const uint32_t mine = JZX__HOLDER_PROMISE | 1u;
     jzx__lock_acquire(future->source.lock);
-    for (const struct jzx__then *then = future->thens; then != NULL; then = then->next)
-        count++;
+    bool is_unstarted = jzx__future_state(future) == JZX_FUTURE_PENDING;
+    /* relaxed: a then's handle is taken before it is hung, and goes after it is taken out; others
+     * can only add to them meanwhile */
+    bool is_unwanted =
+        is_unstarted && jzx__atomic_load_relaxed(&future->holders) == mine + future->then_count;
+    if (is_unwanted) /* release: pairs with jzx__future_state */
+        jzx__atomic_store_release(&future->state, (uint8_t)JZX_FUTURE_RUNNING);
+    else if (is_unstarted) /* relaxed: who frees it has taken the lock after this */
+        jzx__atomic_add_relaxed(&future->holders, 0u - 1u);
     jzx__lock_release(future->source.lock);
-    return count;
-}
-
-/* True if what works on it is to be cancelled, as that many handles will be left to it, besides the
- * promise. One that was not started has nobody else who gives the promise up: nor can those start
- * it that wait for it (F5). */
-static bool is_unwanted(struct jzx_future *future, uint32_t left, bool cancels) {
-    if (left == 0 && cancels)
-        return true;
-    return jzx__future_state(future) == JZX_FUTURE_PENDING && count_thens(future) == left;
+    if (is_unwanted)
+        future->ops->give_up(future, me);
+    return is_unstarted && !is_unwanted;
 }
 
 /* Gives up holders; true if nobody has it any more. If the last handle goes while the promise is
  * there, what works on it is cancelled before: nobody makes another handle meanwhile. */
 static bool leave(struct jzx_future *future, struct jzx__worker *me, uint32_t holders,
                   bool cancels) {
+    if (holders == 1 && jzx__future_state(future) == JZX_FUTURE_PENDING &&
+        leave_unstarted(future, me))
+        return false;
     /* acquire: pairs with the exchange below; what each other holder did is over */
     uint32_t before = jzx__atomic_load_acquire(&future->holders);
     if (before == holders)
         return true; /* F2: nobody else has it, or can get it */
     do {
         JZX_ASSERT((before & holders) == holders || holders < before); /* F2 */
-        if (holders == 1 && (before & JZX__HOLDER_PROMISE) != 0 &&
-            is_unwanted(future, before - (JZX__HOLDER_PROMISE | 1u), cancels))
+        if (holders == 1 && cancels && before == (JZX__HOLDER_PROMISE | 1u))
             cancel_work(future, me);
         /* acq_rel: pairs with itself: what each holder did is over for who frees it */
     } while (!jzx__atomic_cas_acq_rel(&future->holders, &before, before - holders));
@@ -647,6 +652,7 @@ bool jzx__future_on(struct jzx_future *future, struct jzx__then *then, jzx__then
         if (then->next != NULL)
             then->next->place = &then->next;
         future->thens = then;
+        future->then_count++;
     }
     jzx__lock_release(future->source.lock);
     return waits;
@@ -661,6 +667,7 @@ bool jzx__future_off(struct jzx__then *then) {
         if (then->next != NULL)
             then->next->place = then->place;
         then->place = NULL;
+        then->future->then_count--; /* it is there: the then has a handle */
     }
     jzx__lock_release(lock);
     return waited;

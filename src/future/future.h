@@ -13,7 +13,8 @@
  *       added to the end of that row, so that a chain of any length needs no stack.
  *   F5  a then has a handle, and starts nothing. So an async function that was not started is
  *       cancelled when all handles that are left to it are those of its thens: else they would wait
- *       for ever, and keep each other's blocks and the home. */
+ *       for ever, and keep each other's blocks and the home. Until it is started, all handles go
+ *       under its lock: `holders` and `thens` are compared there. */
 #ifndef JZX_FUTURE_FUTURE_H
 #define JZX_FUTURE_FUTURE_H
 
@@ -42,6 +43,9 @@ struct jzx__future_ops {
     /* Nobody wants it any more, or its last handle goes. Any thread, inside the bracket, without a
      * lock; me may be NULL. The caller has a handle. */
     void (*cancel)(struct jzx_future *future, struct jzx__worker *me);
+    /* It was PENDING, and nobody can start it any more; it is RUNNING now. Rejects it, and gives up
+     * the promise's place. As above; NULL for those that are never PENDING. */
+    void (*give_up)(struct jzx_future *future, struct jzx__worker *me);
     /* It is freed: what belongs to it is, too. As above. */
     void (*release)(struct jzx_future *future, struct jzx__worker *me);
 };
@@ -64,7 +68,10 @@ struct jzx_future {
     uint8_t flags;
     uint8_t class_index;  /* of its block */
     _Atomic uint8_t seen; /* somebody has read its error, or was told */
-    int32_t err;          /* of a rejected one */
+    union {
+        int32_t err;         /* of a settled one */
+        uint32_t then_count; /* of one that is not; under the lock */
+    };
     uint32_t value_size;
     union {
         unsigned char bytes[24]; /* or as many as value_size says */

@@ -281,6 +281,75 @@ JZX_TEST(sync_and_async_stages_mix_in_order, "A+mw") {
     timing_close(&timing);
 }
 
+static char type_seen[16];
+
+static void note_type(void *state, const jzx_action *msg, jzx_actions *out) {
+    const jzx_action *command = msg->data;
+    (void)state;
+    if (command->kind == JZX_ACTION_SPAWN && JZX_EXPECT(command->factory != NULL))
+        (void)snprintf(type_seen, sizeof type_seen, "%s", command->factory->type);
+    JZX_EXPECT_EQ(jzx_actions_pass(out, command), JZX_OK);
+}
+
+static const jzx_actor_factory type_stage = STAGE("types", note_type);
+
+/* Live, and replayed. */
+JZX_TEST(a_factory_that_a_stage_has_set_stays_behind_an_async_one, "A+mw", "A+spawn") {
+    struct timing timing = timing_open();
+    const jzx_stage stages[] = {
+        {.factory = &mock_stage}, {.factory = &approve_stage}, {.factory = &type_stage}};
+    jzx_processor_opts opts =
+        JZX_PROCESSOR_OPTS(.root = &echo_actor, .trace = true, .record = true, WITH(stages));
+    jzx_processor *live = make(timing.loop, &opts);
+    assert_int_equal(jzx_processor_dispatch(live, 1, NULL, 0), JZX_OK);
+    type_seen[0] = '\0';
+    for (int i = 0; i < 40; i++) {
+        timing_step(&timing);
+        timing_advance(&timing, JZX_MS(1));
+    }
+    assert_string_equal(type_seen, "mock");
+    check_output(live, 99, "mock", 5);
+    jzx_recording recording;
+    assert_int_equal(jzx_processor_recording(live, &recording), JZX_OK);
+    opts.replay = true;
+    type_seen[0] = '\0';
+    jzx_processor *again = make(timing.loop, &opts);
+    assert_int_equal(jzx_processor_replay(again, &recording), JZX_OK);
+    assert_string_equal(type_seen, "mock");
+    check_output(again, 99, "mock", 5);
+    const jzx_trace a = trace_of(live);
+    const jzx_trace b = trace_of(again);
+    assert_true(jzx_trace_difference(&a, &b) == SIZE_MAX);
+    unmake(again);
+    unmake(live);
+    timing_step(&timing);
+    timing_close(&timing);
+}
+
+static const jzx_actor_factory no_factory = JZX_ACTOR_FACTORY(.type = "neither handle nor run");
+
+static void spoil_spawn(void *state, const jzx_action *msg, jzx_actions *out) {
+    jzx_action command;
+    (void)state;
+    memcpy(&command, msg->data, sizeof command);
+    if (command.kind == JZX_ACTION_SPAWN)
+        command.factory = &no_factory;
+    JZX_EXPECT_EQ(jzx_actions_pass(out, &command), JZX_OK);
+}
+
+static const jzx_actor_factory spoil_stage = STAGE("spoils", spoil_spawn);
+
+JZX_TEST(a_spawn_with_a_wrong_factory_fails_at_an_async_stage, "A+mw", "A+spawn") {
+    jzx_loop *loop = fixture_loop();
+    const jzx_stage stages[] = {{.factory = &spoil_stage}, {.factory = &approve_stage}};
+    jzx_processor *processor;
+    assert_int_equal(jzx_processor_create(
+                         loop, &JZX_PROCESSOR_OPTS(.root = &echo_actor, WITH(stages)), &processor),
+                     JZX_ERR_INVALID_ARG);
+    assert_int_equal(jzx_test_runs(), 0);
+    fixture_destroy(loop);
+}
+
 JZX_TEST(only_a_stage_may_pass_commands, "A+mw") {
     jzx_loop *loop = fixture_loop();
     const jzx_stage too_many[JZX_MIDDLEWARE_MAX + 1] = {{.factory = &add_stage}};

@@ -28,6 +28,7 @@ static struct {
     unsigned runs;
     bool is_hung;  /* the then was kept, */
     bool is_taken; /* and taken out again */
+    unsigned given_up;
 } s;
 
 /* ---- the home ---- */
@@ -160,6 +161,46 @@ static void hangs_and_takes(void) {
     s.is_taken = s.is_hung && jzx__future_off(&s.then);
 }
 
+/* ---- threads with one that was not started ---- */
+
+static void give_up(struct jzx_future *future, struct jzx__worker *me) {
+    MODEL_ASSERT(future == s.future);
+    s.given_up++;
+    (void)jzx__future_reject(future, me, JZX_ERR_CANCELLED, NULL);
+    jzx__future_let_go(future, JZX__HOLDER_PROMISE);
+}
+
+static const struct jzx__future_ops unstarted_ops = {.give_up = give_up};
+
+static void releases(void) {
+    model_plain_read(&s.block);
+    jzx_future_release(s.future);
+}
+
+/* Gives up the handle of the then. */
+static void run_and_release(struct jzx__then *then, struct jzx_future *future,
+                            struct jzx__worker *me) {
+    run_then(then, future, me);
+    jzx_future_release(future);
+}
+
+/* It could start it until the end. */
+static void hangs_and_releases(void) {
+    (void)jzx_future_ref(s.future); /* of the then */
+    s.is_hung = jzx__future_on(s.future, &s.then, run_and_release);
+    MODEL_ASSERT(s.is_hung && jzx__future_state(s.future) == JZX_FUTURE_PENDING); /* F5 */
+    model_plain_read(&s.block);
+    jzx_future_release(s.future);
+}
+
+static void hangs_takes_and_releases(void) {
+    (void)jzx_future_ref(s.future);
+    hangs_and_takes();
+    MODEL_ASSERT(s.is_taken && jzx__future_state(s.future) == JZX_FUTURE_PENDING);
+    jzx_future_release(s.future);
+    jzx_future_release(s.future);
+}
+
 /* ---- setting up, and what holds at the end ---- */
 
 static void set_up_with(uint32_t handles) {
@@ -182,6 +223,12 @@ static void set_up_two(void) {
     set_up_with(2);
 }
 
+static void set_up_unstarted(void) {
+    set_up_with(2);
+    s.future->ops = &unstarted_ops;
+    jzx__atomic_store_relaxed(&s.future->state, (uint8_t)JZX_FUTURE_PENDING);
+}
+
 static void check_once(void) {
     MODEL_ASSERT(s.dropped == 1);
     for (unsigned i = 0; i < s.reads; i++) {
@@ -201,6 +248,13 @@ static void check_freed(void) {
 static void check_then(void) {
     MODEL_ASSERT(s.runs == (s.is_hung && !s.is_taken));
     model_outcome(!s.is_hung ? 0 : s.is_taken ? 2 : 1);
+}
+
+/* F5: given up once, when nobody was left who could start it. */
+static void check_given_up(void) {
+    MODEL_ASSERT(s.is_hung && s.given_up == 1 && s.freed == 1);
+    MODEL_ASSERT(s.runs == !s.is_taken);
+    model_outcome(0);
 }
 
 #define FUTURE .state = &s, .state_size = sizeof s
@@ -250,6 +304,22 @@ const struct model_scenario model_future[] = {
      .threads = {hangs_and_takes, resolves},
      .check = check_then,
      .outcomes = O(0) | O(1) | O(2),
+     .bounds = {.preemptions = 4, .stale = 3},
+     FUTURE},
+    {.name = "future_not_started",
+     .about = "F5: one that was not started stays so while a handle is left besides a then's",
+     .setup = set_up_unstarted,
+     .threads = {releases, hangs_and_releases},
+     .check = check_given_up,
+     .outcomes = O(0),
+     .bounds = {.preemptions = 4, .stale = 3},
+     FUTURE},
+    {.name = "future_not_started_then_taken_out",
+     .about = "F5: the same while a then comes and goes",
+     .setup = set_up_unstarted,
+     .threads = {releases, hangs_takes_and_releases},
+     .check = check_given_up,
+     .outcomes = O(0),
      .bounds = {.preemptions = 4, .stale = 3},
      FUTURE},
 };
