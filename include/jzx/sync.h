@@ -46,7 +46,9 @@
  * with such operations is busy until their messages are handled, or their actors have ended.
  *
  * Waits are served in the order in which they began. What is released goes to the first of them
- * straight away, and only those are woken that get something.
+ * straight away, and only those are woken that get something. One that is told to end, and has not
+ * ended yet, holds up no wait that begins later. Those that stand behind it already are served at
+ * the next release, or when it ends; a try finds nothing until then.
  *
  * Owners: a lock or a permit belongs to the actor that took it, or, with a NULL context, to the
  * calling thread. When an actor ends with some of them (its cleanup may still give them back), the

@@ -466,6 +466,10 @@ struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__c
 struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
                                                enum jzx__cause_kind kind, struct jzx__wake *wake);
 
+/* Takes those that are doomed (A10) off the front of the list; true if there were any. For sources
+ * that look at the first before they claim it. The caller has the lock. */
+bool jzx__source_drop_doomed(struct jzx__source *source);
+
 /* How many of those that wait are not doomed (A10). The caller has the lock. */
 uint32_t jzx__source_count_living(struct jzx__source *source);
 
