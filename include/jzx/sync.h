@@ -31,10 +31,11 @@
  *
  * Deadlines are times of the loop, as for jzx_receive; also for threads, and also where a program
  * moves the time itself. A wait that returns JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED or JZX_ERR_CLOSED
- * has taken and delivered nothing. Nor has a wait of a fiber that ends there: from the moment it is
- * told to end (jzx_actor_stop other than JZX_STOP_AFTER_QUEUE, jzx_actor_fail), its turn goes to
- * the next that waits, and it counts at no barrier. So do the operations of an actor that is told
- * to end. A try that finds nothing is JZX_ERR_TIMEOUT, too.
+ * has taken and delivered nothing. Nor has a wait of a fiber that ends there: when it has been told
+ * to end (jzx_actor_stop other than JZX_STOP_AFTER_QUEUE, or jzx_actor_fail, has returned), its
+ * turn goes to the next that waits, and it counts at no barrier. The same holds for the operations
+ * of an actor that is told to end. A call of another thread that began before that return, and
+ * serves those that wait, may still serve it. A try that finds nothing is JZX_ERR_TIMEOUT, too.
  *
  * An operation that a _to call has begun takes what it waits for when its message is handled: from
  * then on the actor has the lock, or the value. result->err is what the fiber form returns. Until

@@ -41,7 +41,8 @@
  *   A10 a source claims no wait of a party that is **doomed**: its actor has been told to end, or
  *       has ended, and will not go on. Its link is taken out of the list, and the next one is
  *       tried. The end of the actor claims the wait. So a call that never returns hands nothing
- *       over.
+ *       over. The claim looks at the request before it changes the word: a request that comes
+ *       between the two is too late for it.
  *   A11 an object that counts its parties has a reference of each from before it joins until it
  *       touches the object no more: it has ended the wait, taken what was handed over or given it
  *       back, and vacated. So whoever finds no reference may deinit the object: an empty list does
