@@ -22,12 +22,17 @@ static bool announce(struct jzx__permits *permits, const struct jzx__permit_want
     return true;
 }
 
+/* Apart from the short way: true if one of those in the list lives. */
+static JZX_COLD bool has_living(struct jzx__source *source) {
+    (void)jzx__source_drop_doomed(source); /* P6 */
+    return !jzx__list_is_empty(&source->waiting);
+}
+
 static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {
     struct jzx__permits *permits = permits_of(source);
-    (void)jzx__source_drop_doomed(source); /* P6 */
-    if (!jzx__list_is_empty(&source->waiting) || announce(permits, link->slot))
+    if (!jzx__list_is_empty(&source->waiting) && has_living(source))
         return JZX__CAUSE_NONE; /* P1, P2 */
-    return JZX__CAUSE_ITEM;
+    return announce(permits, link->slot) ? JZX__CAUSE_NONE : JZX__CAUSE_ITEM;
 }
 
 /* There were enough. Others may have taken them since by the short way. Nobody waits. */
