@@ -30,9 +30,10 @@
  *
  * A fiber that is killed, fails by a link or is shut down while it waits ends there: its stack is
  * dropped, not unwound; its cleanup runs, and frees what the state says. A value or a message that
- * it waits to send is not sent any more once jzx_actor_stop or jzx_actor_fail has returned. One
- * that is to stop after its queue (JZX_STOP_AFTER_QUEUE, jzx_loop_stop) receives what waits for it,
- * and ends at a receive that finds nothing; its waits for others (jzx_call, jzx_join,
+ * it waits to send is not sent if the room for it comes after jzx_actor_stop or jzx_actor_fail has
+ * returned. A call of another thread that makes room, and began before that return, may still send
+ * it. A fiber that is to stop after its queue (JZX_STOP_AFTER_QUEUE, jzx_loop_stop) receives what
+ * waits for it, and ends at a receive that finds nothing; its waits for others (jzx_call, jzx_join,
  * jzx_send_until, futures, locks, streams) return JZX_ERR_CANCELLED from then on, and a sleep goes
  * on.
  *

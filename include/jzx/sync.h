@@ -31,10 +31,11 @@
  *
  * Deadlines are times of the loop, as for jzx_receive; also for threads, and also where a program
  * moves the time itself. A wait that returns JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED or JZX_ERR_CLOSED
- * has taken and delivered nothing. Nor has a wait of a fiber that ends there: from the moment it is
- * told to end (jzx_actor_stop other than JZX_STOP_AFTER_QUEUE, jzx_actor_fail), its turn goes to
- * the next that waits, and it counts at no barrier. So do the operations of an actor that is told
- * to end. A try that finds nothing is JZX_ERR_TIMEOUT, too.
+ * has taken and delivered nothing. Nor has a wait of a fiber that ends there: when it has been told
+ * to end (jzx_actor_stop other than JZX_STOP_AFTER_QUEUE, or jzx_actor_fail, has returned), its
+ * turn goes to the next that waits, and it counts at no barrier. The same holds for the operations
+ * of an actor that is told to end. A call of another thread that began before that return, and
+ * serves those that wait, may still serve it. A try that finds nothing is JZX_ERR_TIMEOUT, too.
  *
  * An operation that a _to call has begun takes what it waits for when its message is handled: from
  * then on the actor has the lock, or the value. result->err is what the fiber form returns. Until
@@ -46,7 +47,9 @@
  * with such operations is busy until their messages are handled, or their actors have ended.
  *
  * Waits are served in the order in which they began. What is released goes to the first of them
- * straight away, and only those are woken that get something.
+ * straight away, and only those are woken that get something. One that is told to end, and has not
+ * ended yet, holds up no wait that begins later. Those that stand behind it already are served at
+ * the next release, or when it ends; a try finds nothing until then.
  *
  * Owners: a lock or a permit belongs to the actor that took it, or, with a NULL context, to the
  * calling thread. When an actor ends with some of them (its cleanup may still give them back), the

@@ -186,6 +186,22 @@ struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
     return claim_link(link, kind, wake) ? link : NULL;
 }
 
+bool jzx__source_drop_doomed(struct jzx__source *source) {
+    struct jzx__list *waiting = &source->waiting;
+    bool dropped = false;
+    while (!jzx__list_is_empty(waiting)) {
+        struct jzx__wait_link *link =
+            JZX_CONTAINER_OF(waiting->ring.next, struct jzx__wait_link, at_source);
+        if (!is_doomed(link))
+            return dropped;
+        (void)jzx__list_pop_front(waiting);
+        jzx__touch(link);
+        link->at_source.next = NULL;
+        dropped = true;
+    }
+    return dropped;
+}
+
 uint32_t jzx__source_count_living(struct jzx__source *source) {
     struct jzx__link *end = &source->waiting.ring;
     uint32_t count = 0;

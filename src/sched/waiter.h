@@ -41,7 +41,8 @@
  *   A10 a source claims no wait of a party that is **doomed**: its actor has been told to end, or
  *       has ended, and will not go on. Its link is taken out of the list, and the next one is
  *       tried. The end of the actor claims the wait. So a call that never returns hands nothing
- *       over.
+ *       over. The claim looks at the request before it changes the word: a request that comes
+ *       between the two is too late for it.
  *   A11 an object that counts its parties has a reference of each from before it joins until it
  *       touches the object no more: it has ended the wait, taken what was handed over or given it
  *       back, and vacated. So whoever finds no reference may deinit the object: an empty list does
@@ -465,6 +466,10 @@ struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__c
  * any case. For sources whose parties want different things. The list is not empty. */
 struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
                                                enum jzx__cause_kind kind, struct jzx__wake *wake);
+
+/* Takes those that are doomed (A10) off the front of the list; true if there were any. For sources
+ * that look at the first before they claim it. The caller has the lock. */
+bool jzx__source_drop_doomed(struct jzx__source *source);
 
 /* How many of those that wait are not doomed (A10). The caller has the lock. */
 uint32_t jzx__source_count_living(struct jzx__source *source);

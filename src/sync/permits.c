@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking, waiting and handing over (P1-P5 of permits.h). */
+/* Taking, waiting and handing over (P1-P6 of permits.h). */
 #include "sync/permits.h"
 
 static struct jzx__permits *permits_of(struct jzx__source *source) {
@@ -22,11 +22,17 @@ static bool announce(struct jzx__permits *permits, const struct jzx__permit_want
     return true;
 }
 
+/* Apart from the short way: true if one of those in the list lives. */
+static JZX_COLD bool has_living(struct jzx__source *source) {
+    (void)jzx__source_drop_doomed(source); /* P6 */
+    return !jzx__list_is_empty(&source->waiting);
+}
+
 static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {
     struct jzx__permits *permits = permits_of(source);
-    if (!jzx__list_is_empty(&source->waiting) || announce(permits, link->slot))
+    if (!jzx__list_is_empty(&source->waiting) && has_living(source))
         return JZX__CAUSE_NONE; /* P1, P2 */
-    return JZX__CAUSE_ITEM;
+    return announce(permits, link->slot) ? JZX__CAUSE_NONE : JZX__CAUSE_ITEM;
 }
 
 /* There were enough. Others may have taken them since by the short way. Nobody waits. */
@@ -50,16 +56,15 @@ static bool take(struct jzx__source *source, struct jzx__wait_link *link, struct
 static bool serve_one(struct jzx__permits *permits, struct jzx__wake *wake) {
     struct jzx__list *waiting = &permits->source.waiting;
     uint64_t word = jzx__permits_word(permits); /* stable: P1 */
-    bool goes_on = false;
     *wake = (struct jzx__wake){.fn = NULL};
     if (!jzx__list_is_empty(waiting)) {
         struct jzx__wait_link *first =
             JZX_CONTAINER_OF(waiting->ring.next, struct jzx__wait_link, at_source);
         struct jzx__permit_want *want = first->slot;
-        if (jzx__permits_available(word) < want->count)
-            return false; /* P2 */
-        goes_on = true;
-        if (jzx__source_claim_first(&permits->source, JZX__CAUSE_ITEM, wake) != NULL) {
+        if (jzx__permits_available(word) < want->count) {
+            if (!jzx__source_drop_doomed(&permits->source))
+                return false; /* P2 */
+        } else if (jzx__source_claim_first(&permits->source, JZX__CAUSE_ITEM, wake) != NULL) {
             want->result = jzx__permits_result(word);
             word = jzx__permits_without(word, want);
         }
@@ -68,7 +73,7 @@ static bool serve_one(struct jzx__permits *permits, struct jzx__wake *wake) {
         word &= ~(uint64_t)JZX__PERMITS_WAITING;
     /* release: pairs with try; who had these permits before has seen to that with its own */
     jzx__atomic_store_release(&permits->word, word);
-    return goes_on && !jzx__list_is_empty(waiting);
+    return !jzx__list_is_empty(waiting);
 }
 
 /* The caller has the lock, which is released. */

@@ -12,7 +12,11 @@
  *   P4  a wait that ends without permits may have been in the way of others: it serves the list
  *       when it has left (vacate).
  *   P5  DIED is set by who releases for a dead owner, and cleared by who takes permits next, which
- *       is told. */
+ *       is told.
+ *   P6  a doomed party (waiter/A10) at the front of the list is in nobody's way: who serves the
+ *       list, or looks whether to join it, takes it out first. Those that stand behind it already
+ *       are served at the next release, or when one that waits leaves without permits (P4), which
+ *       the doomed party does at its end. */
 #ifndef JZX_SYNC_PERMITS_H
 #define JZX_SYNC_PERMITS_H
 

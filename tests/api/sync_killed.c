@@ -304,6 +304,60 @@ JZX_TEST(those_that_live_pass_a_barrier_that_counts_one_that_is_told_to_end, "E5
     tear_down();
 }
 
+static jzx_err acquire_all(jzx_context *ctx, struct puppet *puppet) {
+    (void)puppet;
+    return jzx_semaphore_acquire(ctx, &s.semaphore, 4, JZX_NEVER);
+}
+
+/* It wants more than there is, and has not ended yet. */
+JZX_TEST(one_that_is_told_to_end_is_in_nobodys_way, "E57", "E+sem") {
+    for (uint32_t how = 0; how < HOWS; how++) {
+        set_up((enum how)how);
+        assert_int_equal(jzx_semaphore_release(NULL, &s.semaphore, 3), JZX_OK);
+        assert_false(puppet_do(&s.puppets[VICTIM], acquire_all, NULL, JZX_NEVER));
+        assert_int_equal(jzx_semaphore_acquire_wait(&s.semaphore, 1, 0), JZX_ERR_TIMEOUT);
+        end_victim();
+        assert_int_equal(jzx_semaphore_acquire_wait(&s.semaphore, 1, 0), JZX_OK);
+        assert_int_equal(jzx_semaphore_available(&s.semaphore), 2);
+        timing_step(&s.timing);
+        assert_true(puppet_waits(&s.puppets[VICTIM]));
+        assert_int_equal(jzx_semaphore_available(&s.semaphore), 2);
+        tear_down();
+    }
+}
+
+JZX_TEST(a_writer_that_is_told_to_end_is_in_no_readers_way, "E57", "E+sem") {
+    for (uint32_t how = 0; how < HOWS; how++) {
+        set_up((enum how)how);
+        assert_int_equal(jzx_rwlock_lock_read_wait(&s.rwlock, 0), JZX_OK);
+        assert_false(puppet_do(&s.puppets[VICTIM], write_lock, NULL, JZX_NEVER));
+        assert_int_equal(jzx_rwlock_lock_read_wait(&s.rwlock, 0), JZX_ERR_TIMEOUT);
+        end_victim();
+        assert_int_equal(jzx_rwlock_lock_read_wait(&s.rwlock, 0), JZX_OK);
+        timing_step(&s.timing);
+        assert_true(puppet_waits(&s.puppets[VICTIM]));
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(jzx_rwlock_unlock_read(NULL, &s.rwlock), JZX_OK);
+        tear_down();
+    }
+}
+
+JZX_TEST(a_release_serves_those_behind_one_that_is_told_to_end, "E57", "E+sem") {
+    set_up(KILLED);
+    assert_false(puppet_do(&s.puppets[VICTIM], acquire_all, NULL, JZX_NEVER));
+    assert_false(puppet_do(&s.puppets[NEXT], acquire, NULL, JZX_NEVER));
+    assert_false(puppet_do(&s.puppets[KILLER], acquire, NULL, JZX_NEVER));
+    end_victim();
+    assert_int_equal(jzx_semaphore_release(NULL, &s.semaphore, 3), JZX_OK);
+    assert_int_equal(jzx_semaphore_available(&s.semaphore), 1);
+    timing_step(&s.timing);
+    assert_true(puppet_waits(&s.puppets[VICTIM]));
+    puppet_gets(&s.puppets[NEXT], JZX_OK);
+    puppet_gets(&s.puppets[KILLER], JZX_OK);
+    assert_int_equal(jzx_semaphore_available(&s.semaphore), 1);
+    tear_down();
+}
+
 /* ---- room in a mailbox ---- */
 
 /* The target sleeps with a full mailbox until second 1. */
