@@ -38,7 +38,8 @@ static size_t decode(const unsigned char *at, uint32_t *character) {
 static bool is_shown(uint32_t c) {
     bool is_control = c < 0x20 || (c >= 0x7F && c <= 0x9F);
     bool is_separator_or_order = (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-    return !is_control && !is_separator_or_order;
+    bool is_mark_of_order = c == 0x061C || c == 0x200E || c == 0x200F;
+    return !is_control && !is_separator_or_order && !is_mark_of_order;
 }
 
 /* What stands for a byte that is not shown; the length. */

@@ -23,17 +23,18 @@ int jzx__open_again(const struct jzx__file_os *os, const char *path, int flags, 
 }
 
 /* One that nobody has had; path has JZX__PATH_SIZE_MAX bytes. */
-static int next_name(const char *stem, char *path) {
+static int next_name(const char *folder, char *path) {
     /* relaxed: it is to differ from others, no more */
     uint32_t number = jzx__atomic_add_relaxed(&name_count, 1u);
-    int len = snprintf(path, JZX__PATH_SIZE_MAX, "%s.%ld-%u.tmp", stem, (long)getpid(), number);
+    int len =
+        snprintf(path, JZX__PATH_SIZE_MAX, "%s/.jzx-%ld-%u.tmp", folder, (long)getpid(), number);
     return len < 0 || (size_t)len >= JZX__PATH_SIZE_MAX ? -ENAMETOOLONG : 0;
 }
 
-int jzx__open_new(const struct jzx__file_os *os, const char *stem, char *path, mode_t mode) {
+int jzx__open_new(const struct jzx__file_os *os, const char *folder, char *path, mode_t mode) {
     int fd = -EEXIST;
     for (uint32_t i = 0; i < TRIES && fd == -EEXIST; i++) {
-        int err = next_name(stem, path);
+        int err = next_name(folder, path);
         fd = err < 0 ? err : jzx__open_again(os, path, O_RDWR | O_CREAT | O_EXCL, mode);
     }
     return fd;
@@ -61,35 +62,52 @@ static int folder_of(const char *path, char *folder) {
 
 /* ---- its life ---- */
 
-static int begin_unnamed(struct jzx__beside *beside, mode_t mode, bool *exists) {
-    *exists = true;
-    int err = folder_of(beside->target, beside->path);
-    return err < 0 ? err : jzx__open_unnamed(beside->os, beside->path, mode, exists);
-}
-
 int jzx__beside_begin(struct jzx__beside *beside, mode_t mode) {
+    char folder[JZX__PATH_SIZE_MAX];
     bool exists = false;
     beside->has_name = false;
     beside->cannot_link = false;
+    beside->fd = folder_of(beside->target, folder);
+    if (beside->fd < 0)
+        return beside->fd;
     if (!beside->is_by_name)
-        beside->fd = begin_unnamed(beside, mode, &exists);
+        beside->fd = jzx__open_unnamed(beside->os, folder, mode, &exists);
     if (!exists) {
-        beside->fd = jzx__open_new(beside->os, beside->target, beside->path, mode);
+        beside->fd = jzx__open_new(beside->os, folder, beside->path, mode);
         beside->has_name = beside->fd >= 0;
     }
     return beside->fd;
 }
 
+/* Without /proc, without the right, or on a file system that cannot. */
+static bool cannot_link(int err) {
+    switch (err) {
+    case -ENOENT:
+    case -ENOTDIR:
+    case -EPERM:
+    case -EACCES:
+    case -EXDEV:
+    case -EINVAL:
+    case -EMLINK:
+    case -ELOOP:
+    case -ENOSYS:
+    case -EOPNOTSUPP: return true;
+    default: return false;
+    }
+}
+
 /* A link replaces nothing: so it has a name of its own first. */
 static int give_name(struct jzx__beside *beside) {
+    char folder[JZX__PATH_SIZE_MAX];
+    int named = folder_of(beside->target, folder);
     int err = -EEXIST;
     for (uint32_t i = 0; i < TRIES && err == -EEXIST; i++) {
-        err = next_name(beside->target, beside->path);
+        err = named < 0 ? named : next_name(folder, beside->path);
         if (err == 0)
             err = beside->os->link(beside->fd, beside->path);
     }
     beside->has_name = err == 0;
-    beside->cannot_link = err < 0;
+    beside->cannot_link = cannot_link(err);
     return err;
 }
 

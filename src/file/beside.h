@@ -5,8 +5,9 @@
  *   beside/W1  nobody can open it for more than the file under that name will allow.
  *   beside/W2  where the file system has files without a name, it has one for the moment between
  *              two system calls only: a process that dies before leaves nothing. Elsewhere it is
- *              called "<target>.<pid>-<number>.tmp" from the start, and such a process
- *              leaves it. */
+ *              called ".jzx-<pid>-<number>.tmp" from the start, and such a process
+ *              leaves it.
+ *   beside/W3  its name does not depend on the target's, which may be as long as names can be. */
 #ifndef JZX_FILE_BESIDE_H
 #define JZX_FILE_BESIDE_H
 
@@ -28,9 +29,9 @@ struct jzx__beside {
 /* open(2), again if a signal has interrupted it. */
 int jzx__open_again(const struct jzx__file_os *os, const char *path, int flags, mode_t mode);
 
-/* A new file called "<stem>.<pid>-<number>.tmp"; path has JZX__PATH_SIZE_MAX bytes. The descriptor,
- * or the negative errno. */
-int jzx__open_new(const struct jzx__file_os *os, const char *stem, char *path, mode_t mode);
+/* A new file called ".jzx-<pid>-<number>.tmp" in that folder; path has JZX__PATH_SIZE_MAX bytes. The
+ * descriptor, or the negative errno. */
+int jzx__open_new(const struct jzx__file_os *os, const char *folder, char *path, mode_t mode);
 
 /* A file without a name in that folder. *exists is false if the file system has no such files. */
 int jzx__open_unnamed(const struct jzx__file_os *os, const char *folder, mode_t mode, bool *exists);

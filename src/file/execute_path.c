@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COPY_AT_ONCE ((size_t)1 << 30)
@@ -216,17 +215,13 @@ static int remove_any(const struct jzx__file_request *request) {
 
 static int open_temporary(const struct jzx__file_request *request) {
     const struct jzx__file_os *os = request->os;
-    char inside[JZX__PATH_SIZE_MAX];
     char path[JZX__PATH_SIZE_MAX];
     bool exists;
     int fd = jzx__open_unnamed(os, request->path, 0600, &exists);
     if (exists)
         return fd;
     /* A file system without such files: it has a name for a moment. */
-    int len = snprintf(inside, sizeof inside, "%s/jzx", request->path);
-    if (len < 0 || (size_t)len >= sizeof inside)
-        return -ENAMETOOLONG;
-    fd = jzx__open_new(os, inside, path, 0600);
+    fd = jzx__open_new(os, request->path, path, 0600);
     int err = fd < 0 ? fd : os->unlink(path);
     if (err < 0 && fd >= 0)
         (void)os->close(fd);

@@ -132,8 +132,20 @@ static int open_dir(const char *path) {
     return checked(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+static int open_at(int dir, const char *name) {
+    return checked(openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
 static int stat_at(int dir, const char *name, struct stat *stat) {
-    return checked(fstatat(dir, name, stat, AT_SYMLINK_NOFOLLOW));
+    return checked(fstatat(dir, name, stat, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+}
+
+static int rename_at(int dir, const char *from, const char *to) {
+    return checked(renameat(dir, from, dir, to));
+}
+
+static int link_at(int dir, const char *from, const char *to) {
+    return checked(linkat(dir, from, dir, to, 0));
 }
 
 static int unlink_at(int dir, const char *name) {
@@ -145,7 +157,7 @@ static int unlink_at(int dir, const char *name) {
 static int chmod_at(int dir, const char *name, const struct stat *file, mode_t mode) {
     char link[32];
     struct stat found;
-    int fd = checked(openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    int fd = open_at(dir, name);
     if (fd < 0)
         return fd;
     int err = checked(fstat(fd, &found));
@@ -277,6 +289,9 @@ const struct jzx__os jzx__os_system = {
     .open_dir = open_dir,
     .stat_at = stat_at,
     .unlink_at = unlink_at,
+    .rename_at = rename_at,
+    .link_at = link_at,
+    .open_at = open_at,
     .chmod_at = chmod_at,
     .chmod = chmod_fd,
     .recv = recv_fd,

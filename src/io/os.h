@@ -46,8 +46,11 @@ struct jzx__os {
     /* Files of sockets, by a directory that is open for that alone, and a name there. A link is
      * looked at itself. */
     int (*open_dir)(const char *path);
-    int (*stat_at)(int dir, const char *name, struct stat *stat);
+    int (*open_at)(int dir, const char *name);                    /* to hold it: its inode stays */
+    int (*stat_at)(int dir, const char *name, struct stat *stat); /* "": of what is open itself */
     int (*unlink_at)(int dir, const char *name);
+    int (*rename_at)(int dir, const char *from, const char *to);
+    int (*link_at)(int dir, const char *from, const char *to);
     /* Of the socket with that device and inode; -EADDRINUSE: the name is another file's. */
     int (*chmod_at)(int dir, const char *name, const struct stat *file, mode_t mode);
     int (*chmod)(int fd, mode_t mode); /* of a socket: for the file that it will be bound to */

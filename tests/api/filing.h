@@ -64,7 +64,7 @@ static inline unsigned count_names(void) {
     DIR *directory = opendir(folder);
     unsigned count = 0;
     for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
-        count += entry->d_name[0] != '.';
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     if (directory != NULL)
         closedir(directory);
     return count;

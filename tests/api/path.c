@@ -123,6 +123,31 @@ JZX_TEST(a_file_is_replaced_as_a_whole, "E55") {
     in_a_fiber(replace_files, NULL);
 }
 
+/* No file beside it may need a longer name. */
+static void use_long_name(jzx_context *ctx) {
+    char path[512];
+    char copy[512];
+    char target[256];
+    jzx_file_info info;
+    jzx_test_ran();
+    memset(target, 'n', 255);
+    target[255] = '\0';
+    snprintf(path, sizeof path, "%s/%s", folder, target);
+    target[0] = 'c';
+    snprintf(copy, sizeof copy, "%s/%s", folder, target);
+    for (unsigned i = 0; i < 2; i++) { /* a new one, and in place of another */
+        JZX_EXPECT_EQ(jzx_path_replace(ctx, path, "x", 1, 0600, JZX_NEVER), JZX_OK);
+        JZX_EXPECT_EQ(jzx_path_copy(ctx, path, copy, JZX_NEVER), JZX_OK);
+    }
+    JZX_EXPECT_EQ(jzx_path_stat(ctx, copy, JZX_NEVER, &info), JZX_OK);
+    JZX_EXPECT_EQ(info.bytes, 1);
+    JZX_EXPECT_EQ(count_names(), 2);
+}
+
+JZX_TEST(a_name_of_the_greatest_length_is_replaced_and_copied_to, "E55") {
+    in_a_fiber(use_long_name, NULL);
+}
+
 static void expect_mode(jzx_context *ctx, const char *name, uint32_t mode) {
     jzx_file_info info;
     JZX_EXPECT_EQ(jzx_path_stat(ctx, in_folder(name), JZX_NEVER, &info), JZX_OK);

@@ -34,6 +34,9 @@ enum os_call {
     OS_IO_URING_REGISTER,
     OS_MAP,
     OS_OPEN_DIR,
+    OS_OPEN_AT,
+    OS_RENAME_AT,
+    OS_LINK_AT,
     OS_STAT_AT,
     OS_CHMOD_AT,
     OS_CHMOD,
@@ -168,6 +171,9 @@ static inline int faulty_unmap(void *place, size_t size) {
 }
 
 FAULTY(OS_OPEN_DIR, int, open_dir, (const char *path), (path))
+FAULTY(OS_OPEN_AT, int, open_at, (int dir, const char *name), (dir, name))
+FAULTY(OS_RENAME_AT, int, rename_at, (int dir, const char *from, const char *to), (dir, from, to))
+FAULTY(OS_LINK_AT, int, link_at, (int dir, const char *from, const char *to), (dir, from, to))
 FAULTY(OS_STAT_AT, int, stat_at, (int dir, const char *name, struct stat *stat), (dir, name, stat))
 FAULTY(OS_CHMOD_AT, int, chmod_at,
        (int dir, const char *name, const struct stat *file, mode_t mode), (dir, name, file, mode))
@@ -203,6 +209,9 @@ static const struct jzx__os os_faulty = {
     .sendmsg = faulty_sendmsg,
     .sendfile = faulty_sendfile,
     .open_dir = faulty_open_dir,
+    .open_at = faulty_open_at,
+    .rename_at = faulty_rename_at,
+    .link_at = faulty_link_at,
     .stat_at = faulty_stat_at,
     .unlink_at = faulty_unlink_at,
     .chmod_at = faulty_chmod_at,

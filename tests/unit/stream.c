@@ -237,8 +237,9 @@ static bool run_listen(void (*set_fault)(uint32_t at), uint32_t at, bool is_stal
 }
 
 JZX_TEST(a_unix_listener_that_fails_leaves_no_file, "C+fail") {
-    static const enum os_call calls[] = {OS_SOCKET,  OS_OPEN_DIR, OS_BIND,  OS_STAT_AT, OS_LISTEN,
-                                         OS_CONNECT, OS_CHMOD_AT, OS_CHMOD, OS_SHUTDOWN};
+    static const enum os_call calls[] = {OS_SOCKET,  OS_OPEN_DIR,  OS_BIND,     OS_STAT_AT,
+                                         OS_LISTEN,  OS_CONNECT,   OS_CHMOD_AT, OS_CHMOD,
+                                         OS_OPEN_AT, OS_RENAME_AT, OS_SHUTDOWN};
     int open_before = descriptors_open();
     const mode_t mask = umask(022); /* the mode is set by each of the two calls */
     snprintf(unix_path, sizeof unix_path, "/tmp/jzx_unit_%d.sock", (int)getpid());
@@ -263,6 +264,45 @@ JZX_TEST(a_unix_listener_that_fails_leaves_no_file, "C+fail") {
         JZX_EXPECT_EQ(whole, 3);
     }
     umask(mask);
+}
+
+static int rival; /* that listens at the path */
+
+/* Another listener has found the same stale socket, and is faster. */
+static int connect_and_lose(int fd, const struct sockaddr *address, socklen_t size) {
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    int err = jzx__os_system.connect(fd, address, size);
+    snprintf(path.sun_path, sizeof path.sun_path, "%s", unix_path);
+    JZX_EXPECT_EQ(unlink(unix_path), 0);
+    rival = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    JZX_EXPECT_EQ(bind(rival, (const void *)&path, sizeof path), 0);
+    JZX_EXPECT_EQ(listen(rival, 1), 0);
+    return err;
+}
+
+static void listen_too_late(jzx_context *ctx) {
+    jzx_test_ran();
+    JZX_EXPECT_EQ(jzx_unix_listen(ctx, unix_path, NULL, &world.listener), JZX_ERR_ADDRESS_IN_USE);
+}
+
+JZX_TEST(a_stale_socket_is_replaced_by_one_listener_only, "C+fail") {
+    struct jzx__os os = jzx__os_system;
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    os.connect = connect_and_lose;
+    snprintf(unix_path, sizeof unix_path, "/tmp/jzx_unit_%d.sock", (int)getpid());
+    snprintf(path.sun_path, sizeof path.sun_path, "%s", unix_path);
+    make_stale_socket();
+    jzx_loop *loop = fixture_loop();
+    jzx__io_of(loop)->os = &os;
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = listen_too_late));
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    fixture_destroy(loop);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    JZX_EXPECT_EQ(connect(fd, (const void *)&path, sizeof path), 0); /* the rival serves */
+    JZX_EXPECT_EQ(close(fd), 0);
+    JZX_EXPECT_EQ(close(rival), 0);
+    JZX_EXPECT_EQ(unlink(unix_path), 0);
 }
 
 static struct {
