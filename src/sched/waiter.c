@@ -186,28 +186,23 @@ struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
     return claim_link(link, kind, wake) ? link : NULL;
 }
 
+bool jzx__wait_link_drop_doomed(struct jzx__wait_link *link) {
+    if (!is_doomed(link))
+        return false;
+    jzx__touch(link);
+    jzx__list_remove(&link->at_source);
+    link->at_source.next = NULL;
+    return true;
+}
+
 bool jzx__source_drop_doomed(struct jzx__source *source) {
     struct jzx__list *waiting = &source->waiting;
     bool dropped = false;
-    while (!jzx__list_is_empty(waiting)) {
-        struct jzx__wait_link *link =
-            JZX_CONTAINER_OF(waiting->ring.next, struct jzx__wait_link, at_source);
-        if (!is_doomed(link))
-            return dropped;
-        (void)jzx__list_pop_front(waiting);
-        jzx__touch(link);
-        link->at_source.next = NULL;
+    while (!jzx__list_is_empty(waiting) &&
+           jzx__wait_link_drop_doomed(
+               JZX_CONTAINER_OF(waiting->ring.next, struct jzx__wait_link, at_source)))
         dropped = true;
-    }
     return dropped;
-}
-
-uint32_t jzx__source_count_living(struct jzx__source *source) {
-    struct jzx__link *end = &source->waiting.ring;
-    uint32_t count = 0;
-    for (struct jzx__link *at = end->next; at != end; at = at->next)
-        count += !is_doomed(JZX_CONTAINER_OF(at, struct jzx__wait_link, at_source));
-    return count;
 }
 
 void jzx__sources_vacate(struct jzx__wait_link *links, uint32_t count, uint32_t cause,

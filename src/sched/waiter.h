@@ -471,8 +471,8 @@ struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
  * that look at the first before they claim it. The caller has the lock. */
 bool jzx__source_drop_doomed(struct jzx__source *source);
 
-/* How many of those that wait are not doomed (A10). The caller has the lock. */
-uint32_t jzx__source_count_living(struct jzx__source *source);
+/* The same for one that is in the list, wherever it stands; false if it is not doomed. */
+bool jzx__wait_link_drop_doomed(struct jzx__wait_link *link);
 
 /* The party has ended its wait with that cause: tells the sources that it leaves without anything.
  * links and count as for join. */

@@ -3,8 +3,9 @@
  *
  *   R1  a round is over when enough parties stand in the list that are not doomed (waiter/A10). The
  *       last one marks all in the list: they have passed, whatever ended their wait.
- *   R2  `arrived` counts those that have arrived, have not passed, and have not taken themselves
- *       back (vacate). So a round that it says is far from over needs no look at the list.
+ *   R2  `arrived` counts those that have arrived, have not passed, and have not been taken back:
+ *       by themselves (vacate), or by a later one that found them doomed. So a round that it says
+ *       is far from over needs no look at the list.
  *   R3  those of earlier rounds that were not claimed yet are in `passing`; whoever came last
  *       claims them, or, if it is killed before it goes on, the part that ends it (give_back). */
 #include "sync/signal.h"
@@ -23,7 +24,7 @@ _Static_assert(sizeof(struct barrier) <= sizeof(jzx_barrier), "fits its storage"
 
 /* One that arrives: the slot of its link, in its frame. Under the lock. */
 struct arrival {
-    bool is_counted;
+    bool is_counted; /* R2; it takes itself back */
     bool is_last;
     bool has_passed; /* R1 */
 };
@@ -32,10 +33,24 @@ static struct barrier *barrier_of(const jzx_barrier *storage) {
     return jzx__object_of(storage, JZX__SYNC_BARRIER);
 }
 
-/* Under the lock. */
+/* Under the lock. Takes the doomed out, so that each is found once. */
 static bool is_last_to_come(struct barrier *barrier) {
-    return barrier->arrived + 1 >= barrier->parties &&
-           jzx__source_count_living(&barrier->signal.source) + 1 >= barrier->parties; /* R1 */
+    struct jzx__link *end = &barrier->signal.source.waiting.ring;
+    uint32_t living = 0;
+    if (barrier->arrived + 1 < barrier->parties)
+        return false;
+    for (struct jzx__link *at = end->next, *next; at != end; at = next) {
+        struct jzx__wait_link *link = JZX_CONTAINER_OF(at, struct jzx__wait_link, at_source);
+        struct arrival *arrival = link->slot;
+        next = at->next;
+        if (!jzx__wait_link_drop_doomed(link)) {
+            living++;
+            continue;
+        }
+        arrival->is_counted = false;
+        barrier->arrived--;
+    }
+    return living + 1 >= barrier->parties; /* R1 */
 }
 
 static enum jzx__cause_kind look(struct jzx__source *source, const struct jzx__wait_link *link) {

@@ -309,6 +309,21 @@ static jzx_err acquire_all(jzx_context *ctx, struct puppet *puppet) {
     return jzx_semaphore_acquire(ctx, &s.semaphore, 4, JZX_NEVER);
 }
 
+/* A later one takes it out of the count; its own end does not do so again. */
+JZX_TEST(one_that_is_told_to_end_leaves_a_barrier_once, "E57") {
+    set_up(KILLED);
+    assert_false(puppet_do(&s.puppets[VICTIM], arrive, NULL, JZX_NEVER));
+    end_victim();
+    be_alone(NULL);
+    timing_step(&s.timing);
+    assert_true(puppet_waits(&s.puppets[VICTIM]));
+    be_alone(NULL);
+    assert_false(puppet_do(&s.puppets[NEXT], arrive, NULL, JZX_NEVER));
+    assert_true(puppet_do(&s.puppets[KILLER], arrive, NULL, JZX_NEVER));
+    puppet_gets(&s.puppets[NEXT], JZX_OK);
+    tear_down();
+}
+
 /* It wants more than there is, and has not ended yet. */
 JZX_TEST(one_that_is_told_to_end_is_in_nobodys_way, "E57", "E+sem") {
     for (uint32_t how = 0; how < HOWS; how++) {
