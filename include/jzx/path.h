@@ -51,9 +51,9 @@ JZX_API jzx_err jzx_path_list_async(jzx_loop *loop, const char *path, size_t cap
 /* The name after that one, the first for NULL; NULL after the last. */
 JZX_API const char *jzx_path_next(const char *names, size_t len, const char *name);
 
-/* Copies a regular file with its permissions; set-id bits and the sticky bit only if the copy has
- * the same owner and group. The copy appears under its name when it is whole, in place of a file
- * that has it, or not at all. */
+/* Copies a regular file with its permissions; with set-id bits and the sticky bit only if the copy
+ * has the same owner and group. The copy appears under its name when it is whole, in place of a
+ * file that has it, or not at all. */
 JZX_API jzx_err jzx_path_copy(jzx_context *ctx, const char *from, const char *to,
                               uint64_t deadline_ns);
 JZX_API jzx_err jzx_path_copy_to(jzx_context *ctx, const char *from, const char *to, uint32_t tag,

@@ -29,8 +29,8 @@ struct jzx__beside {
 /* open(2), again if a signal has interrupted it. */
 int jzx__open_again(const struct jzx__file_os *os, const char *path, int flags, mode_t mode);
 
-/* A new file called ".jzx-<pid>-<number>.tmp" in that folder; path has JZX__PATH_SIZE_MAX bytes. The
- * descriptor, or the negative errno. */
+/* A new file called ".jzx-<pid>-<number>.tmp" in that folder; path has JZX__PATH_SIZE_MAX bytes.
+ * The descriptor, or the negative errno. */
 int jzx__open_new(const struct jzx__file_os *os, const char *folder, char *path, mode_t mode);
 
 /* A file without a name in that folder. *exists is false if the file system has no such files. */
