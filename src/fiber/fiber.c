@@ -538,14 +538,16 @@ static void give_back(struct jzx__worker *me, const struct jzx__fiber *fiber) {
     jzx__sources_vacate(event->links, event->count, fiber->cause, me);
 }
 
-/* Nor will anybody release what it has brought to its sources, and its references of them. */
+/* Nor will anybody release what it has brought to its sources, and its references of them. A source
+ * without references may be gone after its abandon, as a line of senders is. */
 static void abandon(struct jzx__worker *me, const struct jzx__event *event) {
     for (uint32_t i = 0; i < event->count; i++) {
         struct jzx__wait_link *link = &event->links[i];
+        _Atomic uint32_t *refs = jzx__source_refs(link->source);
         if (link->source->ops->abandon != NULL)
             link->source->ops->abandon(link->source, link, me);
+        jzx__refs_drop(refs);
     }
-    jzx__sources_release(event->links, event->count);
 }
 
 /* The actor ends, on the thread's stack: it waits no more. */
