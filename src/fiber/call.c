@@ -132,6 +132,9 @@ jzx_err jzx_send_until(jzx_context *ctx, jzx_actor_id to, const void *data, size
     if (err == JZX_ERR_MAILBOX_FULL)
         err =
             to == ctx->self ? jzx__room_give_up(&wait, err) : await_room(fiber, &wait, deadline_ns);
+    /* A fiber that was told to end, and goes on sending to actors that are gone, ends here. */
+    if (JZX_UNLIKELY(err != JZX_OK) && jzx__mortal_is_doomed(&fiber->mortal))
+        (void)jzx__fiber_wait(fiber, JZX__WISH_TURN, 0);
     jzx__fiber_leave(fiber);
     return err;
 }

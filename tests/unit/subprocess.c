@@ -190,7 +190,9 @@ JZX_TEST(each_system_call_of_a_subprocess_fails_at_each_use_and_nothing_is_left,
         for (uint32_t at = 1; at <= uses[call]; at++) {
             fail_at((enum call)call, at, EIO);
             run(&scene);
-            JZX_EXPECT(scene.failed != 0 || may_fail_nobody((enum call)call));
+            /* On a busy machine a stop may take fewer calls than the first time. */
+            bool has_failed = atomic_load(&faults.uses[call]) >= at;
+            JZX_EXPECT(scene.failed != 0 || !has_failed || may_fail_nobody((enum call)call));
         }
     }
 }
