@@ -23,9 +23,10 @@
 #include "loop/stop.h"
 #include "op/op.h"
 #include "sched/balance.h"
+#include "sched/crew.h"
 #include "sched/fork.h"
 #include "sched/idle.h"
-#include "sched/watchdog.h"
+#include "sched/report.h"
 #include "schedule/make.h"
 #include "schedule/owner.h"
 #include "super/super.h"
@@ -120,7 +121,7 @@ static const struct jzx__task_ops actor_ops = {
     .tell_stall = jzx__loop_tell_stall,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
-    .stall_is_over = jzx__crew_stall_is_over,
+    .stall_is_over = jzx__report_tick,
     .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns,
               [JZX__FEED_CALLS] = &calls_ops,
               [JZX__FEED_TIMER_MAIL] = &jzx__timer_mail,

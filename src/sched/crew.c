@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
+#include "sched/report.h"
 #include "sched/sched.h"
 #include "sched/watchdog.h"
 
@@ -400,7 +401,7 @@ void jzx__crew_take_returns(struct jzx__worker *me, uint32_t max) {
             jzx__mpsc_push(returns, &seat->returned); /* who gets the worker back at once */
             continue;
         }
-        jzx__crew_end_stall(me, seat);
+        jzx__report_returned(me, seat);
         me->sched->ops.take_back(me, seat);
         /* relaxed: the thread waits until it is relieved. release: pairs with the acquire of the
          * watchdog, which then sees that the task is gone */
@@ -418,7 +419,7 @@ static void collect_returns(struct jzx__sched *sched, struct jzx__seat *seat) {
     jzx__atomic_store_relaxed(&seat->in_runtime, 1u);
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         jzx__crew_sit(seat, sched->workers[i], true);
-        jzx__crew_end_report(sched->workers[i]);
+        jzx__report_end(sched->workers[i], jzx__clock_now(&sched->clock));
         jzx__crew_take_returns(sched->workers[i], UINT32_MAX);
         jzx__worker_flush(sched->workers[i]); /* of a pass that lost its worker */
         jzx__crew_rise(seat, sched->workers[i]);

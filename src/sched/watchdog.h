@@ -17,16 +17,4 @@ void jzx__watchdog_stop(struct jzx__sched *sched);
  * find its handler. */
 void jzx__watchdog_restore_signal(struct jzx__sched *sched);
 
-/* A turn that went on without the worker is about to be taken back: says how long it took, if it
- * was a stall. */
-void jzx__crew_end_stall(struct jzx__worker *me, const struct jzx__seat *seat);
-
-/* The run is over, and with it the stall that was reported last, if nobody has said so. */
-void jzx__crew_end_report(struct jzx__worker *worker);
-
-/* The tick has seen that much time since the last one: says so if the watchdog had reported it, or,
- * without one, if it was a single message. */
-void jzx__crew_stall_is_over(struct jzx__worker *me, struct jzx__task *task, uint64_t elapsed_ns,
-                             bool single);
-
 #endif

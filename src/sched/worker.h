@@ -110,7 +110,7 @@ struct jzx__task_ops {
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
-    /* A tick has seen that much time since the last one: jzx__crew_stall_is_over. NULL: nobody
+    /* A tick has seen that much time since the last one: jzx__report_tick. NULL: nobody
      * reports stalls. */
     void (*stall_is_over)(struct jzx__worker *worker, struct jzx__task *task, uint64_t elapsed_ns,
                           bool single);

@@ -15,7 +15,7 @@
 #include "actor/room.h"
 #include "actor/send.h"
 #include "sched/crew.h"
-#include "sched/watchdog.h"
+#include "sched/report.h"
 
 #include "jzx/time.h"
 
@@ -59,7 +59,7 @@ static void go_on_stopping(struct jzx__worker *me) {
 
 static const struct jzx__task_ops ops = {.free_slot = free_slot,
                                          .go_on_stopping = go_on_stopping,
-                                         .stall_is_over = jzx__crew_stall_is_over,
+                                         .stall_is_over = jzx__report_tick,
                                          .worker_size = sizeof(struct jzx__actor_worker),
                                          .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns}};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/watchdog.c, included, as its functions are its own: it takes a worker from a thread
+/* src/sched/watchdog.c and relief.c, included, as their functions are their own: it takes a worker from a thread
  * (R18; scenarios 17 and 20 of the protocol), sleeps while all workers do, and tells of each stall
  * once and of its end once. */
 #include "scenarios.h"
@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #define sched_yield() model_yield()
+#include "sched/relief.c"
 #include "sched/watchdog.c"
 
 #define O(number) ((uint64_t)1 << (number))
@@ -120,10 +121,10 @@ static void behave(void) {
 }
 
 struct jzx__thread *workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat) {
-    struct jzx__thread *next = take(&workers.sched, worker, seat, tick_of(worker));
+    struct jzx__thread *next = jzx__relief_take(&workers.sched, worker, seat, tick_of(worker));
     if (next != NULL) {
         use_worker(worker);
-        give(&workers.sched, next, worker);
+        jzx__relief_give(&workers.sched, next, worker);
     }
     return next;
 }
@@ -166,7 +167,7 @@ static void wake_up(void) {
 static void tick_at(uint64_t now) {
     struct jzx__worker *me = workers.sched.workers[0];
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
-    jzx__crew_stall_is_over(me, &workers.tasks[0], PATIENCE, true);
+    jzx__report_tick(me, &workers.tasks[0], PATIENCE, true);
     jzx__atomic_store_relaxed(&workers.threads[0].seat.tag, (uint32_t)now);
 }
 
@@ -276,7 +277,7 @@ static void check_ends(void) {
 
 /* The end of the run tells what is left. */
 static void check_reported(void) {
-    jzx__crew_end_report(workers.sched.workers[0]);
+    jzx__report_end(workers.sched.workers[0], jzx__clock_now(&workers.sched.clock));
     check_ends();
     model_outcome(stalls.count);
 }
@@ -296,7 +297,7 @@ static bool take_back_late(void) {
     seat->returned_at_ns = jzx__clock_now(&workers.sched.clock) - 1; /* before it was noted */
     jzx__clock_advance(&workers.sched.clock, 100);
     if (workers.busy != 0)
-        jzx__crew_end_stall(workers.sched.workers[0], seat);
+        jzx__report_returned(workers.sched.workers[0], seat);
     return is_taken;
 }
 

@@ -3,7 +3,8 @@
 #include "workers.h"
 
 #include "base/cpus.h"
-#include "sched/watchdog.h"
+#include "sched/crew.h"
+#include "sched/report.h"
 
 struct workers workers;
 
@@ -78,7 +79,7 @@ static void go_on_stopping(struct jzx__worker *me) {
 static const struct jzx__task_ops ops = {.run_ready = run_ready,
                                          .free_slot = free_slot,
                                          .go_on_stopping = go_on_stopping,
-                                         .stall_is_over = jzx__crew_stall_is_over,
+                                         .stall_is_over = jzx__report_tick,
                                          .worker_size = sizeof(struct jzx__worker),
                                          .feeds = {[JZX__FEED_RETURNS] = &jzx__crew_returns}};
 
