@@ -150,6 +150,7 @@ JZX_INLINE void fill_slot(struct jzx_loop *loop, struct jzx__actor *slot,
     task->rest = JZX__IDLE;
     task->status = status & 0xF;
     task->heat = 0;
+    task->bulk = 0;
     task->bound = JZX__FREE;
     task->rank = JZX__NORMAL;
     task->daemon = opts->daemon;

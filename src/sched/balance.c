@@ -381,13 +381,18 @@ static uint32_t explore(struct jzx__worker *me, uint64_t now) {
     return offered;
 }
 
-bool jzx__balance_offer_heavy(struct jzx__worker *me) {
+/* All that waits because its messages take long, those that take longest first. */
+static uint32_t offer_long(struct jzx__worker *me, uint64_t now) {
+    return offer(me, &me->order.hogs, me->order.hogs.depth, now) +
+           offer(me, &me->order.heavy, me->order.heavy.depth, now);
+}
+
+bool jzx__balance_offer_long(struct jzx__worker *me) {
     if (me->sched->balance != JZX_BALANCE_ADAPTIVE || !jzx__sched_has_idle(me->sched) ||
         jzx__deque_count(&me->deque) != 0)
         return false;
     uint64_t now = jzx__clock_now(&me->sched->clock);
-    return offer(me, &me->order.heavy, me->order.heavy.depth, now) != 0 &&
-           jzx__sched_wake_one(me->sched);
+    return offer_long(me, now) != 0 && jzx__sched_wake_one(me->sched);
 }
 
 static void offer_work(struct jzx__worker *me, uint64_t now) {
@@ -398,9 +403,9 @@ static void offer_work(struct jzx__worker *me, uint64_t now) {
     if (me->sched->balance == JZX_BALANCE_EAGER) {
         queue_next(me);
         offered = offer_half(me, &me->order.woken, now) + offer_half(me, &me->order.spawned, now) +
-                  offer_half(me, &me->order.heavy, now);
+                  offer_half(me, &me->order.heavy, now) + offer_half(me, &me->order.hogs, now);
     } else {
-        offered = offer(me, &me->order.heavy, me->order.heavy.depth, now);
+        offered = offer_long(me, now);
         if (offered == 0)
             offered = spread(me, overdue, now);
         if (offered == 0 && !is_host(me, now))

@@ -98,8 +98,8 @@ bool jzx__balance_follow(struct jzx__worker *me, struct jzx__task *task, uintptr
  * gone. */
 bool jzx__balance_toss(struct jzx__worker *me, struct jzx__task *task);
 
-/* Heavy tasks are for others, if one is idle. True if they are on offer now. */
-bool jzx__balance_offer_heavy(struct jzx__worker *me);
+/* Heavy tasks and hogs are for others, if one is idle. True if they are on offer now. */
+bool jzx__balance_offer_long(struct jzx__worker *me);
 
 /* Takes work from the global queue, from the own deque, or from another worker. True if it got
  * some. */

@@ -193,6 +193,7 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 /* Inside the bracket; left at the end. */
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
+    me->meter.cpu_at_ns = 0;      /* the clock of another thread */
     me->seen.exited = UINT64_MAX; /* there may be nothing that keeps the run going */
     while (!jzx__sched_is_leaving(me->sched)) {
         if (has_lost(thread, me) || give_back(thread, me)) {

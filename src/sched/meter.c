@@ -37,8 +37,9 @@ static uint64_t count_work(struct jzx__worker *me, uint64_t elapsed_ns) {
     return least;
 }
 
-static void probe(struct jzx__worker *me, uint32_t messages) {
-    if (me->sched->worker_count > 1)
+/* One worker weighs no heavy tasks, so a sample would tell it nothing; but hogs it does. */
+static void probe(struct jzx__worker *me, uint32_t messages, uint64_t elapsed_ns) {
+    if (me->sched->worker_count > 1 || elapsed_ns > JZX__HOG_NS)
         me->meter.probe_left = messages;
 }
 
@@ -50,14 +51,14 @@ static void adapt_tick(struct jzx__worker *me, uint64_t elapsed_ns) {
         elapsed_ns > me->meter.tick_every * (uint64_t)JZX__HEAVY_NS) {
         uint64_t wanted = me->meter.tick_every * (uint64_t)JZX__TICK_NS / elapsed_ns;
         me->meter.tick_every = wanted == 0 ? 1 : (uint32_t)wanted;
-        probe(me, JZX__PROBE_MSGS);
+        probe(me, JZX__PROBE_MSGS, elapsed_ns);
     } else if (elapsed_ns < JZX__TICK_NS / 2 && me->meter.tick_every < JZX__TICK_MSGS_MAX) {
         me->meter.tick_every *= 2;
     }
     if (me->meter.sample_left-- == 0) {
         me->meter.sample_left = JZX__SAMPLE_TICKS;
         if (me->meter.probe_left == 0)
-            probe(me, JZX__SAMPLE_MSGS);
+            probe(me, JZX__SAMPLE_MSGS, elapsed_ns);
     }
 }
 
@@ -67,12 +68,25 @@ static uint64_t share_after_heavy(uint64_t turn_ns) {
     return share < JZX__HEAVY_WAIT_NS ? share : JZX__HEAVY_WAIT_NS;
 }
 
-/* What the message that just ended says about its task, if the tick measured it alone. */
-static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
-    uint64_t crossing = me->meter.crossed_in_tick * (uint64_t)JZX__CROSS_NS +
-                        me->meter.wakes_in_tick * (uint64_t)JZX__WAKE_NS;
-    uint64_t most = elapsed > crossing ? elapsed - crossing : 0;
-    uint64_t own = elapsed > 2 * crossing ? elapsed - 2 * crossing : 0;
+/* True if a message of that length has used the CPU for more than JZX__HOG_NS: its thread may have
+ * been preempted, or have waited in a system call. Reading the clock of a thread is a system call,
+ * so only very long messages do it; off_ns has the sleeps in between. All time without a CPU since
+ * the last reading counts as this message's, so the first reading of a thread proves nothing. */
+static bool has_computed(struct jzx__worker *me, uint64_t now, uint64_t elapsed) {
+    struct jzx__meter *meter = &me->meter;
+    uint64_t cpu_ns = jzx__clock_cpu(&me->sched->clock);
+    uint64_t awake_ns = now - meter->cpu_at_ns - meter->off_ns;
+    uint64_t used_ns = cpu_ns - meter->cpu_ns;
+    bool known = meter->cpu_at_ns != 0;
+    meter->cpu_ns = cpu_ns;
+    meter->cpu_at_ns = now;
+    meter->off_ns = 0;
+    return known && used_ns + elapsed > awake_ns + JZX__HOG_NS;
+}
+
+/* Counts long messages in a row, for the balance between workers. */
+static void weigh_heat(struct jzx__worker *me, struct jzx__task *task, uint64_t most,
+                       uint64_t own) {
     if (most < JZX__LIGHT_NS) {
         task->heat = 0; /* also if it crosses in every message, or it would be heavy for ever */
     } else if (own > JZX__HEAVY_NS && task->heat < JZX__HEAVY) {
@@ -80,15 +94,52 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
         task->stays = 0; /* it was moved as one of the light ones */
         me->meter.probe_left += me->meter.probe_left == 0; /* its next message decides */
     }
+}
+
+/* Counts very long ones, for the order of turns. */
+static void weigh_bulk(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t most,
+                       uint64_t own) {
+    if (most < JZX__SMALL_NS) {
+        task->bulk = 0;
+    } else if (own > JZX__HOG_NS && task->bulk < JZX__HEAVY && has_computed(me, now, own)) {
+        task->bulk++;
+        me->meter.probe_left += me->meter.probe_left == 0;
+    }
+}
+
+void jzx__meter_file(struct jzx__worker *me, struct jzx__task *task, uint64_t turn_ns) {
+    bool hog = jzx__task_is_hog(task);
     bool heavy = jzx__task_is_heavy(task);
-    if (heavy)
-        me->balance.window.heavy_ns += elapsed;
     if (task->rank != JZX__NORMAL || task->bound == JZX__BOUND_CALLER)
         return; /* it has a queue of its own */
-    if (heavy)
-        me->order.heavy_after_ns =
-            now + me->meter.counted_ns + share_after_heavy(now - me->meter.turn_began_ns);
-    jzx__task_set_rest(task, heavy ? JZX__ASIDE : JZX__IDLE);
+    uint64_t after_ns =
+        jzx__worker_last_tick(me) + me->meter.counted_ns + share_after_heavy(turn_ns);
+    if (hog)
+        me->order.hog_after_ns = after_ns;
+    else if (heavy)
+        me->order.heavy_after_ns = after_ns;
+    jzx__task_set_rest(task, hog || heavy ? JZX__ASIDE : JZX__IDLE);
+}
+
+/* What the message that just ended says about its task, if the tick measured it alone. */
+static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, uint64_t elapsed) {
+    uint64_t crossing = me->meter.crossed_in_tick * (uint64_t)JZX__CROSS_NS +
+                        me->meter.wakes_in_tick * (uint64_t)JZX__WAKE_NS;
+    uint64_t most = elapsed > crossing ? elapsed - crossing : 0;
+    uint64_t own = elapsed > 2 * crossing ? elapsed - 2 * crossing : 0;
+    if (me->sched->worker_count > 1)
+        weigh_heat(me, task, most, own);
+    weigh_bulk(me, task, now, most, own);
+    if (jzx__task_is_heavy(task))
+        me->balance.window.heavy_ns += elapsed;
+    jzx__meter_file(me, task, now - me->meter.turn_began_ns);
+}
+
+/* True if the tick can tell whose the message was, and somebody wants to know. */
+static bool is_weighed(const struct jzx__worker *me, const struct jzx__task *task, bool single,
+                       uint64_t elapsed) {
+    return single && task != NULL &&
+           (me->sched->worker_count > 1 || elapsed > JZX__SMALL_NS || task->bulk != 0);
 }
 
 /* ---- deciding ---- */
@@ -163,13 +214,14 @@ void jzx__meter_tick(struct jzx__worker *me) {
         me->sched->ops.stall_is_over(me, task, elapsed, single);
     watch_turn(me, now, elapsed, single);
     me->meter.probe_left -= me->meter.probe_left != 0;
-    if (single && task != NULL && me->sched->worker_count > 1)
+    if (is_weighed(me, task, single, elapsed))
         weigh(me, task, now, elapsed);
     /* Few messages say little about the number between ticks. */
     uint64_t worked = count_work(me, elapsed);
     if (!measured && me->meter.tick_ramp == 0)
         adapt_tick(me, worked);
-    me->meter.is_measured = me->meter.probe_left != 0 || jzx__task_is_heavy(task);
+    me->meter.is_measured =
+        me->meter.probe_left != 0 || jzx__task_is_heavy(task) || jzx__task_is_hog(task);
     me->meter.tick_msgs = me->meter.is_measured ? 1u : messages_to_tick(me);
     /* relaxed: see the field */
     jzx__atomic_store_relaxed(&me->meter.tick_left, me->meter.tick_msgs);

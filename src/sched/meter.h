@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct jzx__task;
 struct jzx__worker;
 
 #define JZX__TICK_NS 10000u
@@ -26,9 +27,11 @@ struct jzx__worker;
 #define JZX__COUNTED_NS 100u  /* what a message takes at least, by a clock that may stand still */
 #define JZX__HEAVY_NS 3000u   /* a message that takes longer is a long one */
 #define JZX__LIGHT_NS 1500u   /* one that takes less makes its task light again */
+#define JZX__HOG_NS 200000u   /* one that takes longer, in CPU time, makes others wait for long */
+#define JZX__SMALL_NS 100000u /* one that takes less makes its task no hog any more */
 #define JZX__CROSS_NS 350u    /* what a message to another worker costs the two together */
 #define JZX__WAKE_NS 5000u    /* what waking one costs */
-#define JZX__HEAVY 2u         /* long messages in a row that make a task heavy */
+#define JZX__HEAVY 2u         /* long messages in a row that make a task heavy, or a hog */
 #define JZX__PROBE_MSGS 64u   /* messages that are measured singly after a long tick */
 #define JZX__SAMPLE_TICKS 16u /* ticks between two samples of */
 #define JZX__SAMPLE_MSGS 16u  /* messages that are measured singly in any case */
@@ -51,6 +54,9 @@ struct jzx__meter {
     uint64_t poll_ns;         /* likewise since the last poll; of a worker with I/O */
     uint64_t turn_asked_ns;   /* when jzx_turn_spent was asked first in this turn */
     uint64_t turn_began_ns;   /* as far as its ticks know */
+    uint64_t cpu_ns;          /* CPU time of the thread after a very long message, read at */
+    uint64_t cpu_at_ns;       /* this time; 0: not read since the thread drives the worker */
+    uint64_t off_ns;          /* how long the worker has slept since then */
 };
 
 /* In zeroed memory. */
@@ -61,6 +67,9 @@ void jzx__meter_measure_next(struct jzx__worker *me);
 
 /* The same, and the ticks of its turn come as if nothing were known of it. */
 void jzx__meter_measure_turn(struct jzx__worker *me);
+
+/* Says in which class a task stands from now on, after a turn that took so long (W7). */
+void jzx__meter_file(struct jzx__worker *me, struct jzx__task *task, uint64_t turn_ns);
 
 /* The tick: looks at the clock, decides W1-W4, W7, W8 and the balance between workers. */
 JZX_COLD void jzx__meter_tick(struct jzx__worker *me);

@@ -22,6 +22,7 @@ void jzx__order_init(struct jzx__order *order) {
     jzx__runq_init(&order->spawned);
     jzx__runq_init(&order->woken);
     jzx__runq_init(&order->heavy);
+    jzx__runq_init(&order->hogs);
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
         jzx__runq_init(&order->ranked[i]);
     order->next_run = JZX__NEXT_RUN_MAX;
@@ -42,6 +43,9 @@ void jzx__order_requeue_aside(struct jzx__order *order, struct jzx__task *task) 
         if (task->rank < JZX__NORMAL && task->bound != JZX__BOUND_CALLER)
             jzx__order_go_first(order);
         order->is_special = true;
+    } else if (jzx__task_is_hog(task)) {
+        task->place = JZX__IN_HOGS;
+        jzx__runq_push_back(&order->hogs, task);
     } else {
         task->place = JZX__IN_HEAVY;
         jzx__runq_push_back(&order->heavy, task);
@@ -54,6 +58,7 @@ static struct jzx__runq *queue_of(struct jzx__order *order, const struct jzx__ta
     case JZX__IN_WOKEN: return &order->woken;
     case JZX__IN_RANKED: return rank_queue(order, task);
     case JZX__IN_HEAVY: return &order->heavy;
+    case JZX__IN_HOGS: return &order->hogs;
     default: return NULL;
     }
 }
@@ -67,8 +72,8 @@ void jzx__order_unqueue(struct jzx__order *order, struct jzx__task *task) {
 }
 
 uint32_t jzx__order_depth(const struct jzx__order *order) {
-    uint32_t depth =
-        order->spawned.depth + order->woken.depth + order->heavy.depth + (order->next != NULL);
+    uint32_t depth = order->spawned.depth + order->woken.depth + order->heavy.depth +
+                     order->hogs.depth + (order->next != NULL);
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
         depth += order->ranked[i].depth;
     return depth;
@@ -82,8 +87,11 @@ static bool light_waits(const struct jzx__order *order) {
 
 /* W8: the queue that has been overdue for longest, if there is one. */
 static struct jzx__runq *longest_overdue(struct jzx__order *order) {
-    struct jzx__runq *queues[] = {&order->ranked[JZX__LOW], &order->woken,
-                                  &order->ranked[JZX__HIGH], &order->ranked[JZX__CRITICAL],
+    struct jzx__runq *queues[] = {&order->ranked[JZX__LOW],
+                                  &order->hogs,
+                                  &order->woken,
+                                  &order->ranked[JZX__HIGH],
+                                  &order->ranked[JZX__CRITICAL],
                                   &order->ranked[JZX__NORMAL]};
     struct jzx__runq *oldest = NULL;
     uint16_t longest = 0;
@@ -163,10 +171,25 @@ static struct jzx__task *pick_light(struct jzx__order *order) {
 /* A heavy task if nobody else can have it. It is measured: it may be light by now. */
 static struct jzx__task *pick_heavy(struct jzx__order *order) {
     struct jzx__worker *me = worker_of(order);
-    if (light_waits(order) && jzx__balance_offer_heavy(me))
+    if (light_waits(order) && jzx__balance_offer_long(me))
         return NULL;
     struct jzx__task *task = jzx__runq_pop_front(&order->heavy);
-    if (task != NULL && me->sched->worker_count > 1)
+    if (task != NULL)
+        jzx__meter_measure_next(me);
+    return task;
+}
+
+/* A hog, likewise. A worker with I/O gives it away even if nobody waits here: a request may come
+ * while it runs. */
+static struct jzx__task *pick_hog(struct jzx__order *order) {
+    struct jzx__worker *me = worker_of(order);
+    if (order->hogs.depth == 0)
+        return NULL;
+    if ((me->io_count != 0 || light_waits(order) || order->heavy.depth != 0) &&
+        jzx__balance_offer_long(me))
+        return NULL;
+    struct jzx__task *task = jzx__runq_pop_front(&order->hogs);
+    if (task != NULL)
         jzx__meter_measure_next(me);
     return task;
 }
@@ -174,6 +197,11 @@ static struct jzx__task *pick_heavy(struct jzx__order *order) {
 /* W7 */
 static bool heavy_is_due(struct jzx__order *order) {
     return order->heavy.depth != 0 && last_tick(order) >= order->heavy_after_ns;
+}
+
+/* W7 */
+static bool hog_is_due(struct jzx__order *order) {
+    return order->hogs.depth != 0 && last_tick(order) >= order->hog_after_ns;
 }
 
 /* Those that only the caller's thread may run take turns with the light ones. */
@@ -184,12 +212,23 @@ static struct jzx__task *pick_bound(struct jzx__order *order) {
     return task;
 }
 
-/* The order of ranks. Heavy tasks, and the oldest spawned one, have their share of the time
- * whatever else waits (W3, W7). A heavy one may be due again right after the last: while overdue
- * tasks run, its time passes, too. */
+/* W7: a heavy task or a hog whose share of the time has come, whatever else waits. It may be due
+ * again right after the last: while overdue tasks run, its time passes, too. */
+static struct jzx__task *pick_long(struct jzx__order *order) {
+    struct jzx__task *task = hog_is_due(order) && !order->hog_last ? pick_hog(order) : NULL;
+    bool was_heavy = order->heavy_last;
+    order->heavy_last = false;
+    if (task == NULL && heavy_is_due(order) && !was_heavy) {
+        task = pick_heavy(order);
+        order->heavy_last = task != NULL;
+    }
+    return task;
+}
+
+/* The order of ranks. Heavy tasks, hogs, and the oldest spawned one have their share of the time
+ * whatever else waits (W3, W7). */
 static struct jzx__task *pick_in_order(struct jzx__order *order) {
-    struct jzx__task *task = heavy_is_due(order) && !order->heavy_last ? pick_heavy(order) : NULL;
-    order->heavy_last = task != NULL;
+    struct jzx__task *task = pick_long(order);
     if (task == NULL && order->next_run == 1 && !(order->run_oldest && order->spawned.depth != 0))
         task = pick_urgent(order);
     if (task == NULL && !order->bound_last)
@@ -203,6 +242,8 @@ static struct jzx__task *pick_in_order(struct jzx__order *order) {
     if (task == NULL && order->next == NULL)
         task = pick_heavy(order);
     if (task == NULL && order->next == NULL)
+        task = pick_hog(order);
+    if (task == NULL && order->next == NULL)
         task = jzx__runq_pop_front(&order->ranked[JZX__LOW]);
     return task;
 }
@@ -210,12 +251,13 @@ static struct jzx__task *pick_in_order(struct jzx__order *order) {
 /* Whether any rule asks for more than the plain order while light tasks wait. */
 static bool order_is_special(struct jzx__order *order) {
     return order->overdue || order->next_run == 1 || order->run_oldest || order->run_woken ||
-           order->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(order);
+           order->ranked[JZX__NORMAL].depth != 0 || heavy_is_due(order) || hog_is_due(order);
 }
 
 /* True if there is a choice: else the oldest runs in any case. */
 static bool is_contested(const struct jzx__order *order) {
-    const struct jzx__runq *const queues[] = {&order->woken, &order->spawned, &order->heavy};
+    const struct jzx__runq *const queues[] = {&order->woken, &order->spawned, &order->heavy,
+                                              &order->hogs};
     uint32_t sources = order->next != NULL;
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         sources += queues[i]->depth != 0;
@@ -256,15 +298,29 @@ static bool overdue_go_first(struct jzx__order *order) {
     return order->in_spell;
 }
 
+/* W7: true if a task of a hog's priority waits that the last hog has held up. */
+static bool hogs_must_wait(const struct jzx__order *order) {
+    return order->hog_last && (light_waits(order) || order->heavy.depth != 0);
+}
+
+/* Woken tasks and hogs have one priority: neither owes the other its time. */
+static bool is_one_class(struct jzx__order *order, struct jzx__runq *a, struct jzx__runq *b) {
+    return a == b || (a == &order->woken && b == &order->hogs) ||
+           (a == &order->hogs && b == &order->woken);
+}
+
 static JZX_COLD struct jzx__task *pick_special(struct jzx__order *order) {
     order->is_special = order_is_special(order);
     struct jzx__runq *overdue = JZX_UNLIKELY(order->overdue) ? longest_overdue(order) : NULL;
-    struct jzx__task *task = overdue != NULL && overdue_go_first(order)
-                                 ? jzx__runq_pop_front(overdue)
-                                 : pick_in_order(order);
-    if (task == NULL || task->place != JZX__IN_SPAWNED)
+    bool in_spell = overdue != NULL && overdue_go_first(order) &&
+                    !(overdue == &order->hogs && hogs_must_wait(order));
+    struct jzx__task *task = in_spell ? jzx__runq_pop_front(overdue) : pick_in_order(order);
+    struct jzx__runq *from = task != NULL ? queue_of(order, task) : NULL;
+    if (from != &order->spawned)
         order->spawned_left = UINT32_MAX;
-    order->ran_overdue = overdue != NULL && task != NULL && queue_of(order, task) == overdue;
+    order->ran_overdue = overdue != NULL && is_one_class(order, from, overdue);
+    order->hog_last = from == &order->hogs || (in_spell && order->hog_last);
+    order->is_special = order->is_special || order->hog_last;
     return task;
 }
 
@@ -297,7 +353,8 @@ static void inspect_queues(struct jzx__order *order) {
     if (!order->overdue)
         begin_lead(order);
     jzx__runq_inspect(&order->woken, number);
-    order->overdue = order->woken.overdue;
+    jzx__runq_inspect(&order->hogs, number);
+    order->overdue = order->woken.overdue || order->hogs.overdue;
     for (uint32_t i = 0; i < JZX__RANK_COUNT; i++) {
         jzx__runq_inspect(&order->ranked[i], number);
         order->overdue = order->overdue || order->ranked[i].overdue;

@@ -7,7 +7,9 @@
  * in, first out. A task that never ran goes to **spawned**, newest first: a tree of a million
  * tasks then keeps its live set in the cache (measured 3 times cheaper than in order of age).
  * Tasks with a rank have queues of their own: critical and high before all others, low after them.
- * Tasks whose messages take long are **heavy** and wait apart.
+ * Tasks whose messages take long wait apart, in two classes: **heavy** ones (JZX__HEAVY_NS), and
+ * **hogs** (JZX__HOG_NS of CPU time), behind which a heavy task would wait too long. One worker has
+ * no heavy tasks, because nobody else could run them meanwhile; it has hogs.
  *
  * Newest first alone would starve, so a cheap **tick**, about every 10 us and counted in messages,
  * looks at the clock and makes all decisions (time is the worked time of meter.h, which goes on
@@ -38,11 +40,13 @@
  *       cache, and is handled before it makes more.
  *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the
  *       next one waits no longer than JZX__HEAVY_WAIT_NS for its share, however long the last took.
- *   W8  what has waited for 3 x JZX__FENCE_NS among the woken or those with a rank gets half of the
- *       time (each side, after a turn of the other that is longer than JZX__LEAD_MAX_NS, only
- *       that), and of several such queues the one that waits for longest is served first: as long
- *       as no turn is longer, nobody waits longer than that and twice a turn of each that is ready;
- *       or four times, who comes right behind a fence. */
+ *       Hogs get the same share, measured apart, while any others wait. Two hogs run in a row only
+ *       if nothing else is ready: so a task waits for one turn of a hog of its priority.
+ *   W8  what has waited for 3 x JZX__FENCE_NS among the woken, the hogs or those with a rank gets
+ *       half of the time (each side, after a turn of the other that is longer than
+ *       JZX__LEAD_MAX_NS, only that), and of several such queues the one that waits for longest is
+ *       served first: as long as no turn is longer, nobody waits longer than that and twice a turn
+ *       of each that is ready; or four times, who comes right behind a fence. */
 #ifndef JZX_SCHED_ORDER_H
 #define JZX_SCHED_ORDER_H
 
@@ -80,6 +84,7 @@ struct jzx__order {
     bool in_spell;           /* W8: its tasks go first */
     bool ran_overdue;        /* W8: the last task came from the queue that was it for longest */
     bool heavy_last;         /* W7: the last one in order was heavy because that was due */
+    bool hog_last;           /* W7: a hog was the last in order, or came after that */
     bool by_caller;          /* the worker is driven by the thread that called run, or by a test */
     uint16_t fence_looks;    /* how often the fences were looked at, modulo 2^16 */
     uint32_t spawned_seen;   /* W2: spawned tasks that waited before the last woken one ran */
@@ -93,10 +98,12 @@ struct jzx__order {
     uint64_t oldest_ns;      /* time since W3 was due last */
     uint64_t fence_ns;       /* time since the fences were looked at */
     uint64_t heavy_after_ns; /* W7: when the next heavy task may run beside light ones */
+    uint64_t hog_after_ns;   /* W7: when the next hog may run beside others */
     int64_t lead_ns;         /* W8: what the others had more than overdue tasks */
     uint64_t lead_at_ns;     /* W8: when that was */
     struct jzx__runq ranked[JZX__RANK_COUNT]; /* that of JZX__NORMAL: bound to the caller */
     struct jzx__runq heavy;
+    struct jzx__runq hogs;
 };
 
 /* In zeroed memory. */
@@ -172,7 +179,7 @@ void jzx__order_unqueue(struct jzx__order *order, struct jzx__task *task);
 /* True if a task is ready that is not the one that runs. */
 static inline bool jzx__order_others_wait(const struct jzx__order *order) {
     return order->next != NULL ||
-           (order->woken.depth | order->spawned.depth | order->heavy.depth |
+           (order->woken.depth | order->spawned.depth | order->heavy.depth | order->hogs.depth |
             order->ranked[JZX__CRITICAL].depth | order->ranked[JZX__HIGH].depth |
             order->ranked[JZX__LOW].depth) != 0 ||
            (order->by_caller && order->ranked[JZX__NORMAL].depth != 0);

@@ -89,7 +89,7 @@ static inline bool jzx__node_is_plain(const struct jzx__node *node) {
 enum jzx__place {
     JZX__IDLE,
     JZX__NEW,   /* never ran and has nothing to do */
-    JZX__ASIDE, /* idle, and not ordinary: it has a rank or is heavy */
+    JZX__ASIDE, /* idle, and not ordinary: it has a rank, is heavy or a hog */
     JZX__RUNNING,
     JZX__AWAY,    /* its turn goes on, on a thread that has lost its worker */
     JZX__ENDING,  /* it has ended but for what still uses its memory; it runs no more */
@@ -98,7 +98,8 @@ enum jzx__place {
     JZX__IN_WOKEN,
     JZX__IN_NEXT,
     JZX__IN_RANKED,
-    JZX__IN_HEAVY
+    JZX__IN_HEAVY,
+    JZX__IN_HOGS
 };
 
 /* Scheduling priority. */
@@ -142,8 +143,8 @@ struct jzx__task {
     uint16_t stays;         /* until when it is not offered, see balance.c; 0: it may be */
     uint8_t rest;           /* the place where it idles: JZX__IDLE or JZX__ASIDE */
     uint8_t status : 4;     /* the kind's own */
-    uint8_t heat : 4;       /* how many long messages in a row it had; from JZX__HEAVY on it is
-                             * heavy */
+    uint8_t heat : 2;       /* long messages in a row; from JZX__HEAVY on it is heavy (meter.h) */
+    uint8_t bulk : 2;       /* very long messages in a row; from JZX__HEAVY on it is a hog */
 };
 
 _Static_assert(sizeof(struct jzx__task) == 2 * JZX_CACHE_LINE, "others write one line of two");

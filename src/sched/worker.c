@@ -159,6 +159,8 @@ bool jzx__worker_turn_spent(struct jzx__worker *me) {
 
 void jzx__worker_resume(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
+    uint64_t slept_at = me->balance.slept_at_ns;
+    me->meter.off_ns += now - (slept_at != 0 ? slept_at : jzx__worker_last_tick(me));
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
     me->meter.decided_at_ns = now + me->meter.counted_ns;

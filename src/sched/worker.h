@@ -236,6 +236,11 @@ static inline bool jzx__task_is_heavy(const struct jzx__task *task) {
     return task != NULL && task->heat >= JZX__HEAVY;
 }
 
+/* A hog waits behind all others of its priority (W7). */
+static inline bool jzx__task_is_hog(const struct jzx__task *task) {
+    return task != NULL && task->bulk >= JZX__HEAVY;
+}
+
 /* ---- making tasks ready ---- */
 
 static inline uintptr_t jzx__worker_word(const struct jzx__worker *worker) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/watchdog.c and relief.c, included, as their functions are their own: it takes a worker from a thread
- * (R18; scenarios 17 and 20 of the protocol), sleeps while all workers do, and tells of each stall
- * once and of its end once. */
+/* src/sched/watchdog.c and relief.c, included, as their functions are their own: the watchdog takes a
+ * worker from a thread (R18; scenarios 17 and 20 of the protocol), sleeps while all workers do, and
+ * tells of each stall once and of its end once. */
 #include "scenarios.h"
 #include "sched/idle.h"
 #include "workers.h"
