@@ -183,7 +183,8 @@ typedef struct jzx_actor_info {
     jzx_actor_id id;
     bool is_partial; /* another thread runs it: known are id, worker, name, mailbox_cap; of depth
                       * what it has not taken in yet; whether it is in its turn (activity is
-                      * JZX_ACTIVITY_RUNNING or not) and current_tag; the rest means nothing */
+                      * JZX_ACTIVITY_RUNNING, or _BLOCKED, or neither) and current_tag; the rest
+                      * means nothing */
     jzx_actor_status status;
     jzx_activity activity;
     jzx_priority priority;

@@ -23,6 +23,8 @@
 #define JZX_DEFAULT_ACTORS_PER_TICK 1024u
 #define JZX_DEFAULT_ASYNC_DRAIN 256u
 #define JZX_DEFAULT_STALL_AFTER_NS 10000000u
+#define JZX_DEFAULT_RELIEVE_AFTER_NS 1000000u
+#define JZX_DEFAULT_SPARE_THREADS 64u
 #define JZX_DEFAULT_LOCAL_QUEUE_SIZE 256u
 #define JZX_DEFAULT_GLOBAL_QUEUE_SIZE 65536u
 #define JZX_DEFAULT_STEAL_BATCH 32u
@@ -164,11 +166,15 @@ typedef struct jzx_config {
     jzx_thread_hook on_thread_stop;  /* may be NULL */
     void *thread_hook_ctx;
 
-    /* A behaviour that does not return. Time is that of the clock: where the system holds threads
-     * up for so long, short behaviours are reported as well. */
-    uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never look */
-    uint32_t spare_threads_max; /* threads that take over stalled workers; 0: 2 x workers; JZX_NONE:
-                                 * no thread, stalls are only reported */
+    /* A behaviour that does not return: another thread goes on with its worker, and the stall is
+     * reported. Two thresholds, as most long behaviours hold nothing up. */
+    uint64_t stall_after_ns;    /* report it after this time (10 ms); JZX_NEVER: never */
+    uint64_t relieve_after_ns;  /* beside an idle worker and a free CPU, if something waits for its
+                                 * worker, another thread goes on with that after this time (1 ms);
+                                 * JZX_NEVER: only when it is reported */
+    uint32_t spare_threads_max; /* threads for that, started when needed; 0: 64; JZX_NONE: none. If
+                                 * none is left, the actors that may run on another worker move
+                                 * there, and the others of that worker wait */
     int stall_signal;           /* a signal that is not otherwise used, to report the stack, to the
                                  * observer and in the log ("its stack: ..."); 0: none. It
                                  * interrupts what the behaviour waits for (EINTR); if it returns at

@@ -25,8 +25,9 @@ typedef enum jzx_event_kind {
     JZX_EVENT_SUPERVISOR_ESCALATE = 7,
     JZX_EVENT_MAILBOX_FULL = 8, /* a message was refused or dropped; see count */
     JZX_EVENT_DEAD_LETTER = 9,  /* an accepted message that nobody will handle; see count */
-    JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns: its own doing,
-                                 * or the system has held its thread up */
+    JZX_EVENT_STALL = 10,       /* a behaviour has not returned for stall_after_ns; cause says what
+                                 * it does. A thread that has no CPU is counted in held_up instead
+                                 */
     JZX_EVENT_STALL_END = 11,   /* it has, after elapsed_ns: one for each STALL */
     JZX_EVENT_STOP_LATE = 12,   /* alive at the deadline of jzx_loop_stop; detail says why */
     JZX_EVENT_DRAIN_CUT = 13,   /* an actor that was working off its queue, or was alive at that
@@ -44,6 +45,13 @@ typedef enum jzx_event_kind {
                                          * Once for each cycle */
 } jzx_event_kind;
 
+/* What a behaviour does that has stalled. */
+typedef enum jzx_stall_cause {
+    JZX_STALL_UNKNOWN = 0,  /* the system does not say */
+    JZX_STALL_COMPUTES = 1, /* it uses the CPU */
+    JZX_STALL_BLOCKED = 2   /* it waits in the kernel */
+} jzx_stall_cause;
+
 /* Valid during the callback. New kinds and fields may come at the end. Messages that other threads
  * sent and a full mailbox refused or dropped are reported before its actor's next message: all of
  * them in one event, with their count, without sender, tag and len. */
@@ -59,7 +67,8 @@ typedef struct jzx_event {
     uint32_t attempt;       /* ACTOR_RESTART: failures in a row; reason and detail say why */
     uint32_t worker;        /* STALL, STALL_END */
     uint64_t elapsed_ns;    /* STALL: so far, STALL_END: in all; ACTOR_RESTART: that it waited */
-    bool handed_over;       /* STALL: a spare thread drives the worker now; else it stands still */
+    jzx_stall_cause cause;  /* STALL */
+    bool handed_over;       /* STALL: another thread drives the worker now; else it stands still */
     void *const *stack;     /* STALL: return addresses, innermost first, if stall_signal is set.
                              * ACTOR_FAIL: of a contained fault, where it happened first */
     size_t stack_count;     /* of them */
@@ -137,12 +146,14 @@ typedef struct jzx_stats {
     uint64_t published;    /* actors that a worker offered to others */
     uint64_t reclaimed;    /* of those, taken back because nobody came */
     uint64_t stolen;       /* of those, taken by another worker */
-    uint64_t explored;  /* times that a worker offered actors only to see whether that is faster */
-    uint64_t gathered;  /* actors that moved to the worker they talk to */
-    uint64_t followed;  /* actors that moved after one that was stolen */
-    uint64_t stalls;    /* behaviours that did not return for stall_after_ns */
-    uint64_t handovers; /* times that a spare thread took a worker over because of one, or of the
-                         * behaviour that followed on it in the same moment */
+    uint64_t explored;   /* times that a worker offered actors only to see whether that is faster */
+    uint64_t gathered;   /* actors that moved to the worker they talk to */
+    uint64_t followed;   /* actors that moved after one that was stolen */
+    uint64_t stalls;     /* behaviours that did not return for stall_after_ns */
+    uint64_t handovers;  /* times that another thread went on with a worker whose behaviour did not
+                         * return */
+    uint64_t held_up;    /* times that a worker's thread had no CPU for most of stall_after_ns */
+    uint64_t held_up_ns; /* how long it waited for one then */
 } jzx_stats;
 
 /* Takes one line of jzx_loop_dump. */
@@ -166,6 +177,8 @@ typedef struct jzx_worker_stats {
     uint64_t followed; /* likewise */
     uint64_t stalls;
     uint64_t handovers;
+    uint64_t held_up;
+    uint64_t held_up_ns;
     uint32_t ready_depth;  /* actors that wait for their turn, as of its last tick */
     uint32_t public_depth; /* actors that others may take */
     bool is_parked;

@@ -7,6 +7,7 @@
 #include "actor/mailbox.h"
 #include "actor/part.h"
 #include "base/sized.h"
+#include "sched/crew.h"
 
 static size_t list_size_bytes(const struct jzx__node *node) {
     size_t bytes = 0;
@@ -53,6 +54,21 @@ static bool is_current(const struct jzx__worker *worker, const struct jzx__actor
         return false;
     *tag = jzx__atomic_load_relaxed(&seat->tag);
     return true;
+}
+
+/* True if its turn goes on without its worker; then with the tag of the message in hand. Any
+ * thread. */
+static bool is_away(const struct jzx__worker *worker, const struct jzx__actor *actor,
+                    uint32_t *tag) {
+    /* relaxed: a hint: there are no such turns, usually */
+    if (jzx__atomic_load_relaxed(&worker->sched->crew.lost_count) == 0)
+        return false;
+    struct jzx__visit visit;
+    uint32_t index;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
+    enum jzx__turn_place place = jzx__crew_find(worker->sched, &actor->task, tag, &index);
+    jzx__visit_end(&visit);
+    return place == JZX__TURN_AWAY;
 }
 
 static size_t part_size_bytes(const struct jzx_loop *loop, const struct jzx__cold *cold,
@@ -159,11 +175,14 @@ bool jzx__actor_glance(struct jzx__actor *actor, jzx_actor_info *info) {
     const struct jzx__worker *worker = (const void *)(owner & ~JZX__OWNER_FLAGS);
     uint32_t tag = 0;
     bool runs = worker != NULL && is_current(worker, actor, &tag);
+    bool away = worker != NULL && !runs && is_away(worker, actor, &tag);
     *info = (jzx_actor_info){.size = sizeof *info,
                              .id = id,
                              .is_partial = true,
                              .status = worker == NULL ? JZX_ACTOR_INIT : JZX_ACTOR_RUNNING,
-                             .activity = runs ? JZX_ACTIVITY_RUNNING : JZX_ACTIVITY_IDLE,
+                             .activity = runs   ? JZX_ACTIVITY_RUNNING
+                                         : away ? JZX_ACTIVITY_BLOCKED
+                                                : JZX_ACTIVITY_IDLE,
                              .worker = worker == NULL ? JZX_NONE : worker->index,
                              .depth = jzx__inbox_count(word),
                              .mailbox_cap = jzx__actor_bound(actor),

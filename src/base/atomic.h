@@ -51,6 +51,11 @@
 #define jzx__byte_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define jzx__byte_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
+/* A look at a plain word of another thread, which writes it with plain stores: a hint that may be
+ * old. It is an aligned word, so it is never half of a value. Only in functions that are marked
+ * JZX_PEEKS: ThreadSanitizer would rightly report anything else. */
+#define jzx__peek(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+
 /* Says that the calling thread is about to use a private side: nothing here, but in the model build
  * two uses that no order separates are an error. */
 #define jzx__touch(p) ((void)(p))

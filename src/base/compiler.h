@@ -27,6 +27,9 @@
 #define JZX__HAS_TSAN 1
 #endif
 
+/* For functions that look at words of other threads by jzx__peek. */
+#define JZX_PEEKS __attribute__((noinline, no_sanitize("thread")))
+
 /* The struct whose member is at ptr. */
 #define JZX_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 

@@ -57,4 +57,11 @@ static inline bool jzx__parker_sleeps(const struct jzx__parker *parker) {
     return jzx__atomic_load_relaxed(&parker->state) != JZX__AWAKE;
 }
 
+/* True if a sleep is announced. False, and who announces one later sees what the caller has
+ * published before. */
+static inline bool jzx__parker_sleeps_seq_cst(const struct jzx__parker *parker) {
+    /* seq_cst: pairs with the store in announce (P1) */
+    return jzx__atomic_load_seq_cst(&parker->state) != JZX__AWAKE;
+}
+
 #endif

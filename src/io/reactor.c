@@ -27,7 +27,13 @@ static void free_slots(struct jzx__reactor *reactor) {
         jzx__free(reactor->allocator, reactor->slots, reactor->slot_cap * sizeof *reactor->slots);
 }
 
+/* The watchdog looks there whether the system has something ready. relaxed: a hint */
+static void show_poller(struct jzx__reactor *reactor, int fd) {
+    jzx__atomic_store_relaxed(&reactor->worker->poll_fd, fd + 1);
+}
+
 void jzx__reactor_deinit(struct jzx__reactor *reactor) {
+    show_poller(reactor, -1);
     if (reactor->poller.fd >= 0)
         reactor->poller.ops->close(&reactor->poller);
     free_slots(reactor);
@@ -52,6 +58,8 @@ int jzx__reactor_open(struct jzx__reactor *reactor) {
     err = add_parker(reactor);
     if (err < 0)
         poller->ops->close(poller);
+    else
+        show_poller(reactor, poller->fd);
     return err;
 }
 

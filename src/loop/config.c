@@ -40,8 +40,10 @@ void jzx__config_fill(jzx_config *config) {
         config->thread_name = "jzx";
     if (config->stall_after_ns == 0)
         config->stall_after_ns = JZX_DEFAULT_STALL_AFTER_NS;
-    if (config->clock != NULL)
-        config->stall_after_ns = JZX_NEVER; /* how long something takes is not known */
+    if (config->relieve_after_ns == 0)
+        config->relieve_after_ns = JZX_DEFAULT_RELIEVE_AFTER_NS;
+    if (config->clock != NULL) /* how long something takes is not known */
+        config->stall_after_ns = config->relieve_after_ns = JZX_NEVER;
     if (config->deadlock_after_ns == 0)
         config->deadlock_after_ns = JZX_DEFAULT_DEADLOCK_AFTER_NS;
     default_to(&config->local_queue_size, JZX_DEFAULT_LOCAL_QUEUE_SIZE);
@@ -67,7 +69,7 @@ static void fill_threads(jzx_config *config) {
     if (config->spare_threads_max == JZX_NONE)
         config->spare_threads_max = 0;
     else if (config->spare_threads_max == 0)
-        config->spare_threads_max = 2 * config->workers;
+        config->spare_threads_max = JZX_DEFAULT_SPARE_THREADS;
 }
 
 void jzx__config_settle(jzx_config *config) {

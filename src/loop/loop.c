@@ -119,6 +119,7 @@ static const struct jzx__task_ops actor_ops = {
     .poll = jzx__io_poll,
     .settle = jzx__io_settle,
     .tell_stall = jzx__loop_tell_stall,
+    .tell_limit = jzx__loop_tell_limit,
     .worker_size = sizeof(struct jzx__actor_worker),
     .faults = &jzx__contain_ops,
     .stall_is_over = jzx__report_tick,

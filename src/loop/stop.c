@@ -2,7 +2,6 @@
 /* Stopping gently, with a deadline, and telling what holds a loop up. */
 #include "loop/stop.h"
 
-#include "actor/contain.h"
 #include "actor/control.h"
 #include "actor/info.h"
 #include "actor/mailbox.h"
@@ -10,9 +9,13 @@
 #include "sched/crew.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Lines in the log about actors that are still alive; the observer hears of all. */
 #define LATE_LINES_MAX 32u
+
+/* Behaviours that the line about the limit of spare threads can name. */
+#define STALLED_MAX 16u
 
 jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns) {
     if (loop == NULL)
@@ -140,6 +143,37 @@ static void fail_stalled(struct jzx_loop *loop, jzx_actor_id id) {
     jzx__visit_end(&visit);
 }
 
+static jzx_stall_cause public_cause(enum jzx__stall_cause cause) {
+    return cause == JZX__CAUSE_COMPUTES  ? JZX_STALL_COMPUTES
+           : cause == JZX__CAUSE_BLOCKED ? JZX_STALL_BLOCKED
+                                         : JZX_STALL_UNKNOWN;
+}
+
+/* "; its stack: 0x... 0x...", or nothing. */
+static void print_stack(char *text, size_t size, void *const *stack, size_t count) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && length + 20 < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s %p",
+                                   i == 0 ? "; its stack:" : "", stack[i]);
+}
+
+static void log_stall(struct jzx_loop *loop, const struct jzx__worker *worker,
+                      const struct jzx__stall *stall, const char *name) {
+    static const char *const doing[] = {[JZX__CAUSE_UNKNOWN] = "has not returned from",
+                                        [JZX__CAUSE_COMPUTES] = "computes in",
+                                        [JZX__CAUSE_BLOCKED] = "is blocked in",
+                                        [JZX__CAUSE_HELD_UP] = "has no CPU in"};
+    char stack[JZX__LOG_LINE_SIZE / 2];
+    print_stack(stack, sizeof stack, stall->stack, stall->stack_count);
+    jzx__log(&loop->sched.log, JZX_LOG_WARN,
+             "actor %u.%u%s%s %s a message with tag %u for %llu ms; worker %u %s%s",
+             jzx_id_index(stall->id), jzx_id_generation(stall->id), name[0] == '\0' ? "" : " ",
+             name, doing[stall->cause], stall->tag,
+             (unsigned long long)(stall->elapsed_ns / 1000000u), worker->index,
+             stall->handed_over ? "goes on without it" : "waits for it", stack);
+}
+
 void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *stall) {
     struct jzx_loop *loop = jzx__loop_of(worker);
     char name[JZX_NAME_MAX + 1];
@@ -155,17 +189,35 @@ void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *s
                        .tag = stall->tag,
                        .worker = worker->index,
                        .elapsed_ns = stall->elapsed_ns,
+                       .cause = public_cause(stall->cause),
                        .handed_over = stall->handed_over,
                        .stack = stall->stack,
                        .stack_count = stall->stack_count};
     jzx__loop_emit(loop, &event);
-    if (stall->over)
-        return;
+    if (!stall->over)
+        log_stall(loop, worker, stall, name);
+}
+
+/* The behaviours that keep all spare threads, as far as a line has room. */
+void jzx__loop_tell_limit(struct jzx__worker *worker) {
+    struct jzx_loop *loop = jzx__loop_of(worker);
+    struct jzx__lost_turn turns[STALLED_MAX];
+    struct jzx__visit visit;
+    char text[160] = "";
+    jzx__visit_begin(&visit); /* S4 of seat.h */
+    uint32_t count = jzx__crew_lost_turns(&loop->sched, turns, STALLED_MAX);
+    jzx__visit_end(&visit);
+    for (uint32_t i = 0; i < count && strlen(text) < sizeof text - JZX_NAME_MAX; i++) {
+        jzx_actor_info info = {.name = ""};
+        struct jzx__actor *actor = jzx__table_lookup(&loop->table, turns[i].id);
+        if (actor == NULL || !jzx__actor_glance(actor, &info) || info.id != turns[i].id)
+            info.name[0] = '\0';
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%u.%u%s%s", i == 0 ? "" : ", ",
+                 jzx_id_index(turns[i].id), jzx_id_generation(turns[i].id),
+                 info.name[0] == '\0' ? "" : " ", info.name);
+    }
     jzx__log(&loop->sched.log, JZX_LOG_WARN,
-             "actor %u.%u%s%s has not returned from a message with tag %u for %llu ms; worker "
-             "%u %s",
-             jzx_id_index(stall->id), jzx_id_generation(stall->id), name[0] == '\0' ? "" : " ",
-             name, stall->tag, (unsigned long long)(stall->elapsed_ns / 1000000u), worker->index,
-             stall->handed_over ? "goes on without it" : "waits for it");
-    jzx__contain_log_stack(loop, stall->stack, stall->stack_count);
+             "no spare thread is left (%u) and worker %u stands still; these do not return: %s",
+             loop->sched.crew.spare_max, worker->index, text);
 }

@@ -22,4 +22,7 @@ bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop);
 /* Tells the observer and the log of a turn that takes long. Any thread. */
 void jzx__loop_tell_stall(struct jzx__worker *worker, const struct jzx__stall *stall);
 
+/* Tells the log, once in a run, that no thread is left to go on with this worker. */
+void jzx__loop_tell_limit(struct jzx__worker *worker);
+
 #endif

@@ -22,7 +22,9 @@
     X(gathered)                                                                                    \
     X(followed)                                                                                    \
     X(stalls)                                                                                      \
-    X(handovers)
+    X(handovers)                                                                                   \
+    X(held_up)                                                                                     \
+    X(held_up_ns)
 
 #define JZX__COUNTER_MAP(X)                                                                        \
     X(accepted)                                                                                    \

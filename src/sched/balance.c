@@ -216,8 +216,7 @@ static bool rob(struct jzx__worker *me, struct jzx__worker *victim) {
 static bool steal(struct jzx__worker *me) {
     struct jzx__sched *sched = me->sched;
     uint32_t count = sched->worker_count;
-    /* relaxed: K6; who falls asleep looks again */
-    if (count == 1 || jzx__atomic_load_relaxed(&sched->active) > sched->cpu_count)
+    if (count == 1 || jzx__sched_busy(sched) > sched->cpu_count) /* K6 */
         return false;
     uint32_t first = jzx__rng_below(&me->rng, count);
     for (uint32_t i = 0; i < count; i++) {

@@ -22,6 +22,9 @@
 /* How late a sleep until the next timer may end: about as exact as the system can. */
 #define SLACK_NS 1000u
 
+/* What a hand-over counts at most. */
+#define HANDOVER_NS_MAX 400000u
+
 /* ---- signal stacks ---- */
 
 /* The stall signal comes to threads that may run on stacks which have no room for its handler. */
@@ -66,8 +69,18 @@ void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
         jzx__atomic_store_relaxed(&worker->wanted_by, NULL);
     }
     /* What is bound to the caller's thread waits while another drives worker 0. */
+    thread->returned_to = NULL; /* it takes that turn back itself, as a home thread does */
+    thread->is_chosen = false;
     jzx__crew_sit(&thread->seat, worker, thread == &sched->crew.main);
     jzx__parker_wake(&thread->parker);
+}
+
+void jzx__crew_attend(struct jzx__sched *sched, struct jzx__thread *thread,
+                      struct jzx__worker *worker) {
+    worker->is_unattended = false;
+    /* seq_cst: as for a worker that wakes up; pairs with the loads in wake_one and submit */
+    jzx__atomic_add_seq_cst(&sched->active, 1u);
+    jzx__crew_give(sched, thread, worker);
 }
 
 static struct jzx__thread *thread_of(struct jzx__seat *seat) {
@@ -80,14 +93,41 @@ static void become_spare(struct jzx__thread *thread) {
     struct jzx__crew *crew = &thread->sched->crew;
     if (thread->home != NULL)
         return; /* it waits for that, and nothing else (C4) */
+    /* relaxed: no worker has its turn any more (C2) */
+    JZX_ASSERT(jzx__atomic_load_relaxed(&thread->seat.lost_at_ns) == 0);
     jzx__lock_acquire(&crew->lock);
-    thread->next_spare = crew->spares;
-    crew->spares = thread;
+    thread->returned_to = NULL;
+    /* relaxed: changes under the lock. It may have been given the worker, or is about to be (C2) */
+    if (jzx__atomic_load_relaxed(&thread->seat.worker) == NULL &&
+        (!thread->is_chosen || JZX__MUTANT(chosen_becomes_spare))) {
+        thread->next_spare = crew->spares;
+        crew->spares = thread;
+    }
     jzx__lock_release(&crew->lock);
 }
 
+/* What this thread did since it lost its worker, for the report and the weighing. */
+static void note_usage(const struct jzx__worker *worker, struct jzx__thread *thread,
+                       uint64_t at_ns) {
+    struct jzx__seat *seat = &thread->seat;
+    struct jzx__usage now = {.at_ns = at_ns};
+    /* relaxed: written by this thread, or before it was started */
+    jzx__thread_usage(thread->handle, jzx__atomic_load_relaxed(&thread->tid), &now);
+    seat->used_ns = now.cpu_ns - seat->lost_usage.cpu_ns;
+    seat->cause =
+        jzx__cause_of_past(&seat->lost_usage, &now, worker->sched->crew.stall_after_ns / 2);
+}
+
 void jzx__crew_return(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t at_ns) {
-    seat->returned_at_ns = at_ns; /* published by the push */
+    struct jzx__thread *thread = thread_of(seat);
+    struct jzx__crew *crew = &worker->sched->crew;
+    jzx__lock_acquire(&crew->lock); /* the watchdog has left with it what it knows of the turn */
+    if (thread->home == NULL)
+        thread->returned_to = worker; /* before the push: it is cleared when that is taken back */
+    jzx__lock_release(&crew->lock);
+    note_usage(worker, thread, at_ns);
+    /* relaxed: published by the push; for the watchdog a hint */
+    jzx__atomic_store_relaxed(&seat->returned_at_ns, at_ns);
     jzx__worker_bring(worker, JZX__FEED_RETURNS, &seat->returned);
 }
 
@@ -105,6 +145,8 @@ static void ask_back(struct jzx__thread *thread, struct jzx__worker *home) {
     if (waits) {
         /* seq_cst: pairs with the look of a driver that has announced to sleep; woken below */
         jzx__atomic_store_seq_cst(&home->wanted_by, thread);
+        if (home->is_unattended)
+            jzx__crew_attend(thread->sched, thread, home); /* C7 */
     }
     jzx__lock_release(&crew->lock);
     if (!waits)
@@ -114,10 +156,23 @@ static void ask_back(struct jzx__thread *thread, struct jzx__worker *home) {
     jzx__parker_wake(&home->parker);
 }
 
+/* A substitute whose turn is over, and whose worker has no thread meanwhile, drives that (C7). */
+static void take_unattended(struct jzx__thread *thread) {
+    struct jzx__crew *crew = &thread->sched->crew;
+    jzx__lock_acquire(&crew->lock);
+    struct jzx__worker *worker = thread->returned_to;
+    if (worker != NULL && worker->is_unattended && !thread->is_chosen &&
+        !JZX__MUTANT(return_is_not_awaited))
+        jzx__crew_attend(thread->sched, thread, worker);
+    jzx__lock_release(&crew->lock);
+}
+
 /* Opens the bracket if the seat has a worker, else waits for one. NULL if the run ends. */
 static struct jzx__worker *await_worker(struct jzx__thread *thread) {
     if (thread->home != NULL)
         ask_back(thread, thread->home);
+    else
+        take_unattended(thread);
     for (;;) {
         struct jzx__worker *worker = jzx__seat_enter(&thread->seat);
         /* acquire: pairs with the release in sit; what the giver knew of the worker is ours */
@@ -158,10 +213,25 @@ static bool give_back(struct jzx__thread *thread, struct jzx__worker *me) {
     return mine;
 }
 
+/* A hand-over is over: smooths what it cost, for the watchdog. A thread that the kernel held up
+ * meanwhile says little about that, so the cost is capped. */
+static void end_handover(struct jzx__worker *me) {
+    struct jzx__crew *crew = &me->sched->crew;
+    uint64_t cost_ns = jzx__clock_now(&me->sched->clock) - me->taken_at_ns;
+    me->taken_at_ns = 0;
+    if (cost_ns > HANDOVER_NS_MAX)
+        cost_ns = HANDOVER_NS_MAX;
+    /* relaxed, both: a figure; of two hand-overs at once one may not be counted */
+    uint64_t old_ns = jzx__atomic_load_relaxed(&crew->handover_ns);
+    jzx__atomic_store_relaxed(&crew->handover_ns, (7 * old_ns + cost_ns) / 8);
+}
+
 /* K8 */
 static void poll(struct jzx__worker *me) {
     me->meter.poll_ns = 0;
     me->poll_due = me->sched->ops.poll(me);
+    if (JZX_UNLIKELY(me->taken_at_ns != 0))
+        end_handover(me);
 }
 
 enum jzx__pass_result jzx__crew_round(struct jzx__worker *me, uint32_t turns_max) {
@@ -193,7 +263,15 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 /* Inside the bracket; left at the end. */
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
-    me->meter.cpu_at_ns = 0;      /* the clock of another thread */
+    if (me->taken_at_ns != 0 && me->io_count != 0)
+        me->poll_due = true; /* with io_uring the requests are armed anew: that costs, too */
+    else if (me->taken_at_ns != 0)
+        end_handover(me);
+    /* acquire: pairs with the release in take_returns. C2: its own turn first, before the worker
+     * can go home */
+    if (jzx__atomic_load_acquire(&thread->seat.lost_at_ns) != 0 &&
+        !JZX__MUTANT(substitute_gives_back_first))
+        jzx__crew_take_returns(me, UINT32_MAX);
     me->seen.exited = UINT64_MAX; /* there may be nothing that keeps the run going */
     while (!jzx__sched_is_leaving(me->sched)) {
         if (has_lost(thread, me) || give_back(thread, me)) {
@@ -240,6 +318,8 @@ static void *thread_main(void *arg) {
     char name[16];
     snprintf(name, sizeof name, "%s-%u", crew->name, thread->number);
     pthread_setname_np(pthread_self(), name);
+    /* relaxed: for the watchdog, which until then knows nothing of the thread */
+    jzx__atomic_store_relaxed(&thread->tid, jzx__thread_id());
     pthread_sigmask(SIG_SETMASK, &crew->signals, NULL); /* the watchdog, which may have made it,
                                                          * blocks all */
     jzx__thread_set_slack(SLACK_NS);
@@ -264,6 +344,8 @@ static struct jzx__thread *make_thread(struct jzx__sched *sched) {
     struct jzx__thread *thread = sched->crew.retired;
     if (thread != NULL) {
         sched->crew.retired = thread->next;
+        /* relaxed: not started yet */
+        jzx__atomic_store_relaxed(&thread->tid, 0);
         return thread;
     }
     thread = jzx__alloc_aligned(&sched->allocator, sizeof *thread, _Alignof(struct jzx__thread));
@@ -339,12 +421,20 @@ static void retire_threads(struct jzx__sched *sched) {
         crew->retired = thread;
         /* relaxed: its thread has ended */
         jzx__atomic_store_relaxed(&thread->seat.worker, NULL);
+        thread->returned_to = NULL;
+        thread->is_chosen = false;
     }
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         /* relaxed, both: nobody drives it or waits for it */
         jzx__atomic_store_relaxed(&sched->workers[i]->seat, NULL);
         jzx__atomic_store_relaxed(&sched->workers[i]->wanted_by, NULL);
+        sched->workers[i]->is_unattended = false;
+        sched->workers[i]->taken_at_ns = 0;
     }
+    /* relaxed, both: the watchdog has ended */
+    jzx__atomic_store_relaxed(&sched->blocked, 0u);
+    jzx__atomic_store_relaxed(&sched->strays, 0u);
+    crew->limit_is_told = false;
     crew->spares = NULL;
     crew->thread_count = 0;
     jzx__lock_release(&crew->lock);
@@ -403,7 +493,10 @@ void jzx__crew_take_returns(struct jzx__worker *me, uint32_t max) {
             continue;
         }
         jzx__report_returned(me, seat);
+        jzx__meter_weigh_returned(me, seat);
         me->sched->ops.take_back(me, seat);
+        /* relaxed: a hint */
+        jzx__atomic_add_relaxed(&me->sched->crew.lost_count, UINT32_MAX);
         /* relaxed: the thread waits until it is relieved. release: pairs with the acquire of the
          * watchdog, which then sees that the task is gone */
         jzx__atomic_store_relaxed(&seat->task, NULL);
@@ -473,6 +566,8 @@ bool jzx__crew_run(struct jzx__sched *sched) {
     thread->sched = sched;
     thread->home = sched->workers[0];
     thread->handle = pthread_self();
+    /* relaxed: before the watchdog is started */
+    jzx__atomic_store_relaxed(&thread->tid, jzx__thread_id());
     /* A pending stall signal must come while its handler is there. */
     sigset_t unblocked;
     sigemptyset(&unblocked);

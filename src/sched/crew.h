@@ -11,8 +11,8 @@
  * C1  a worker has at most one seat, a seat at most one worker; both change under the lock, except
  *     that the last step of a take (see seat.h) is the watchdog's alone.
  * C2  a substitute whose turn outlived its worker is no spare before the worker has taken the turn
- *     back: the turn's record lives in its seat. A home thread may have its worker back before:
- *     then it takes its own turn back, before it begins another.
+ *     back: the turn's record lives in its seat. It may be given that very worker before, as a home
+ *     thread may have its worker back: then it takes its own turn back, before it begins another.
  * C3  every thread but the caller's ends before jzx_loop_run returns.
  * C4  a home thread drives its own worker and no other, and is never a spare.
  * C5  worker.wanted_by is set under the lock, by the home thread while its seat has no worker, and
@@ -20,7 +20,12 @@
  * C6  a worker that is wanted goes home as soon as nobody is in a turn on it: a substitute gives it
  *     back at the end of its pass, which ends at the next tick; a substitute that is about to sleep
  *     sees the wish or is woken; and the watchdog, if it takes the worker from a substitute, gives
- *     it to the home thread, also when no spare is left. */
+ *     it to the home thread, also when no spare is left.
+ * C7  a worker that no thread is left to drive is **unattended**: the watchdog has moved what may
+ *     run elsewhere to the global queue, and goes on doing that with what others send; what is
+ *     bound to the worker waits. It is not counted as active. is_unattended changes under the
+ *     lock, and whoever clears it drives the worker: the watchdog for a moment, the home thread
+ *     when its turn is over, a substitute whose turn this worker has to take back, or a spare. */
 #ifndef JZX_SCHED_CREW_H
 #define JZX_SCHED_CREW_H
 
@@ -51,6 +56,10 @@ struct jzx__thread *jzx__crew_start_thread(struct jzx__sched *sched, uint32_t ho
 /* Gives a thread that waits a worker that nobody drives; under the lock. */
 void jzx__crew_give(struct jzx__sched *sched, struct jzx__thread *thread,
                     struct jzx__worker *worker);
+
+/* The same for a worker that is unattended (C7). */
+void jzx__crew_attend(struct jzx__sched *sched, struct jzx__thread *thread,
+                      struct jzx__worker *worker);
 
 /* JZX__FEED_RETURNS: turns that outlived their worker, and are over. Takes all of them back. */
 void jzx__crew_take_returns(struct jzx__worker *me, uint32_t max);

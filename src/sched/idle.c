@@ -33,9 +33,8 @@ static bool is_lost(const struct jzx__worker *me) {
 
 /* K6 */
 static bool may_take(const struct jzx__sched *sched) {
-    /* seq_cst: pairs with the decrement of the last active worker, which then looks at all offers
-     */
-    return jzx__atomic_load_seq_cst(&sched->active) < sched->cpu_count;
+    /* after the decrement of the last active worker, which then looks at all offers */
+    return jzx__sched_busy(sched) < sched->cpu_count;
 }
 
 static bool somebody_offers(const struct jzx__worker *me) {
@@ -211,9 +210,11 @@ void jzx__worker_idle(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     if (me->poll_due || jzx__balance_find_work(me))
         return;
-    jzx__balance_suspend(me, jzx__clock_now(&sched->clock));
+    uint64_t now = jzx__clock_now(&sched->clock);
+    jzx__balance_suspend(me, now);
     /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
-    jzx__atomic_sub_seq_cst(&sched->active, 1u);
+    if (jzx__atomic_sub_seq_cst(&sched->active, 1u) > 1)
+        jzx__crew_hurry(&sched->crew, now); /* W9: the other may be in a long turn */
     if (run_is_over(me))
         jzx__sched_end_run(sched);
     else if (!spin(me))

@@ -68,20 +68,55 @@ static uint64_t share_after_heavy(uint64_t turn_ns) {
     return share < JZX__HEAVY_WAIT_NS ? share : JZX__HEAVY_WAIT_NS;
 }
 
-/* True if a message of that length has used the CPU for more than JZX__HOG_NS: its thread may have
- * been preempted, or have waited in a system call. Reading the clock of a thread is a system call,
- * so only very long messages do it; off_ns has the sleeps in between. All time without a CPU since
- * the last reading counts as this message's, so the first reading of a thread proves nothing. */
-static bool has_computed(struct jzx__worker *me, uint64_t now, uint64_t elapsed) {
-    struct jzx__meter *meter = &me->meter;
-    uint64_t cpu_ns = jzx__clock_cpu(&me->sched->clock);
+/* The CPU time that a message of that length has used at least: its thread may have been preempted,
+ * or have waited in a system call. Reading the clock of a thread is a system call, so only very
+ * long messages do it; off_ns has the sleeps in between. All time without a CPU since the last
+ * reading counts as this message's. */
+static uint64_t computed_ns(const struct jzx__worker *me, uint64_t cpu_ns, uint64_t now,
+                            uint64_t elapsed) {
+    const struct jzx__meter *meter = &me->meter;
+    if (cpu_ns < meter->cpu_ns)
+        return 0; /* not of this thread: one that has ended had its thread-local there */
     uint64_t awake_ns = now - meter->cpu_at_ns - meter->off_ns;
     uint64_t used_ns = cpu_ns - meter->cpu_ns;
-    bool known = meter->cpu_at_ns != 0;
+    return used_ns + elapsed > awake_ns ? used_ns + elapsed - awake_ns : 0;
+}
+
+static void note_cpu(struct jzx__meter *meter, uint64_t cpu_ns, uint64_t now) {
     meter->cpu_ns = cpu_ns;
     meter->cpu_at_ns = now;
     meter->off_ns = 0;
-    return known && used_ns + elapsed > awake_ns + JZX__HOG_NS;
+}
+
+static bool has_computed(struct jzx__worker *me, uint64_t now, uint64_t elapsed) {
+    uint64_t cpu_ns = jzx__clock_cpu(&me->sched->clock);
+    bool computed = computed_ns(me, cpu_ns, now, elapsed) > JZX__HOG_NS;
+    note_cpu(&me->meter, cpu_ns, now);
+    return computed;
+}
+
+void jzx__meter_begin(struct jzx__worker *me, uint64_t now) {
+    struct jzx__usage usage = {0};
+    me->meter.cpu_of = &jzx__seat_of_thread;
+    note_cpu(&me->meter, jzx__clock_cpu(&me->sched->clock), now);
+    if (me->sched->worker_count == 1 && me->sched->clock.is_real)
+        jzx__thread_usage(pthread_self(), jzx__thread_id(), &usage);
+    me->meter.delay_ns = usage.delay_ns;
+}
+
+/* The tick that asks has read the clock. A thread that is not known to have computed was held up if
+ * it has waited for a CPU for half of the time, since the last stall. */
+enum jzx__stall_cause jzx__meter_cause(struct jzx__worker *me, uint64_t elapsed_ns) {
+    struct jzx__usage usage;
+    jzx__thread_usage(pthread_self(), jzx__thread_id(), &usage);
+    uint64_t delay_ns = usage.delay_ns - me->meter.delay_ns;
+    uint64_t used_ns = computed_ns(me, usage.cpu_ns, jzx__worker_last_tick(me), elapsed_ns);
+    me->meter.delay_ns = usage.delay_ns;
+    if (used_ns >= elapsed_ns / 2 || used_ns >= me->sched->crew.stall_after_ns / 2)
+        return JZX__CAUSE_COMPUTES;
+    if (delay_ns >= elapsed_ns / 2)
+        return JZX__CAUSE_HELD_UP;
+    return usage.cpu_ns != 0 ? JZX__CAUSE_BLOCKED : JZX__CAUSE_UNKNOWN;
 }
 
 /* Counts long messages in a row, for the balance between workers. */
@@ -133,6 +168,21 @@ static void weigh(struct jzx__worker *me, struct jzx__task *task, uint64_t now, 
     if (jzx__task_is_heavy(task))
         me->balance.window.heavy_ns += elapsed;
     jzx__meter_file(me, task, now - me->meter.turn_began_ns);
+}
+
+void jzx__meter_weigh_returned(struct jzx__worker *me, const struct jzx__seat *seat) {
+    /* relaxed, all: left with the worker by its thread */
+    struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
+    uint64_t lost_ns = jzx__atomic_load_relaxed(&seat->lost_at_ns);
+    uint64_t returned_ns = jzx__atomic_load_relaxed(&seat->returned_at_ns);
+    if (returned_ns < lost_ns + JZX__HOG_NS)
+        return;
+    task->heat = JZX__HEAVY;
+    task->stays = 0;
+    if (seat->used_ns > JZX__HOG_NS)
+        task->bulk = JZX__HEAVY;
+    jzx__meter_file(me, task, returned_ns - lost_ns);
+    jzx__meter_measure_next(me);
 }
 
 /* True if the tick can tell whose the message was, and somebody wants to know. */
@@ -201,6 +251,20 @@ static uint32_t messages_to_tick(struct jzx__worker *me) {
     return messages;
 }
 
+/* A message, or a few, have taken long. */
+static JZX_COLD void notice(struct jzx__worker *me, uint64_t now, uint64_t elapsed, bool single) {
+    struct jzx__sched *sched = me->sched;
+    struct jzx__crew *crew = &sched->crew;
+    if (elapsed >= crew->stall_after_ns && sched->ops.stall_is_over != NULL)
+        sched->ops.stall_is_over(me, jzx__worker_current(me), elapsed, single);
+    if (sched->worker_count == 1)
+        return;
+    /* relaxed: a hint for the watchdog */
+    jzx__atomic_store_relaxed(&crew->long_at_ns, now);
+    if (jzx__sched_has_idle(sched))
+        jzx__crew_hurry(crew, now);
+}
+
 void jzx__meter_tick(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     uint64_t elapsed = now - jzx__worker_last_tick(me);
@@ -209,9 +273,8 @@ void jzx__meter_tick(struct jzx__worker *me) {
     struct jzx__task *task = jzx__worker_current(me);
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
-    if (JZX_UNLIKELY(elapsed >= me->sched->crew.stall_after_ns) &&
-        me->sched->ops.stall_is_over != NULL)
-        me->sched->ops.stall_is_over(me, task, elapsed, single);
+    if (JZX_UNLIKELY(elapsed >= me->sched->crew.notice_after_ns))
+        notice(me, now, elapsed, single);
     watch_turn(me, now, elapsed, single);
     me->meter.probe_left -= me->meter.probe_left != 0;
     if (is_weighed(me, task, single, elapsed))

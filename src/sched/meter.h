@@ -14,10 +14,12 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "sched/cause.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct jzx__seat;
 struct jzx__task;
 struct jzx__worker;
 
@@ -54,13 +56,20 @@ struct jzx__meter {
     uint64_t poll_ns;         /* likewise since the last poll; of a worker with I/O */
     uint64_t turn_asked_ns;   /* when jzx_turn_spent was asked first in this turn */
     uint64_t turn_began_ns;   /* as far as its ticks know */
-    uint64_t cpu_ns;          /* CPU time of the thread after a very long message, read at */
-    uint64_t cpu_at_ns;       /* this time; 0: not read since the thread drives the worker */
+    uint64_t cpu_ns;          /* CPU time of the thread after the last very long message, or when
+                               * it began to drive the worker, read at */
+    uint64_t cpu_at_ns;       /* this time, */
+    const void *cpu_of;       /* of this thread: the address of its thread-local */
     uint64_t off_ns;          /* how long the worker has slept since then */
+    uint64_t delay_ns;        /* how long the thread had waited for a CPU at the last stall, or when
+                               * it began */
 };
 
 /* In zeroed memory. */
 void jzx__meter_init(struct jzx__meter *meter);
+
+/* Another thread drives the worker: notes how much CPU it has used so far. */
+JZX_COLD void jzx__meter_begin(struct jzx__worker *me, uint64_t now);
 
 /* The next message is measured alone, from now on. */
 void jzx__meter_measure_next(struct jzx__worker *me);
@@ -68,8 +77,15 @@ void jzx__meter_measure_next(struct jzx__worker *me);
 /* The same, and the ticks of its turn come as if nothing were known of it. */
 void jzx__meter_measure_turn(struct jzx__worker *me);
 
-/* Says in which class a task stands from now on, after a turn that took so long (W7). */
+/* Puts a task into its class, after a turn of that length (W7). */
 void jzx__meter_file(struct jzx__worker *me, struct jzx__task *task, uint64_t turn_ns);
+
+/* The reason why the message took long that has just ended, as far as this thread knows. */
+enum jzx__stall_cause jzx__meter_cause(struct jzx__worker *me, uint64_t elapsed_ns);
+
+/* A turn that went on without the worker is over, and about to be taken back: no tick has weighed
+ * its message. */
+void jzx__meter_weigh_returned(struct jzx__worker *me, const struct jzx__seat *seat);
 
 /* The tick: looks at the clock, decides W1-W4, W7, W8 and the balance between workers. */
 JZX_COLD void jzx__meter_tick(struct jzx__worker *me);

@@ -41,12 +41,22 @@
  *   W7  heavy tasks get an eighth of the time while light ones, or those with a rank, wait; but the
  *       next one waits no longer than JZX__HEAVY_WAIT_NS for its share, however long the last took.
  *       Hogs get the same share, measured apart, while any others wait. Two hogs run in a row only
- *       if nothing else is ready: so a task waits for one turn of a hog of its priority.
+ *       if no light or heavy task waits, so such a task waits for one turn of one hog.
  *   W8  what has waited for 3 x JZX__FENCE_NS among the woken, the hogs or those with a rank gets
  *       half of the time (each side, after a turn of the other that is longer than
  *       JZX__LEAD_MAX_NS, only that), and of several such queues the one that waits for longest is
  *       served first: as long as no turn is longer, nobody waits longer than that and twice a turn
- *       of each that is ready; or four times, who comes right behind a fence. */
+ *       of each that is ready; or four times, who comes right behind a fence.
+ *   W9  liveness. W1-W8 order what waits for a worker that ticks; a turn that does not return is no
+ *       reason to wait beside an idle worker. While a worker is idle and the awake ones use fewer
+ *       CPUs than there are (K6), a ready task that may run elsewhere starts
+ *         (a) within two ticks and a wake-up if all awake workers tick: their ticks offer work
+ *             (balance.c), and a spawn of another thread wakes a worker if no awake one is
+ *             attentive (jzx__sched_submit);
+ *         (b) else within relieve_after_ns and a wake-up: the watchdog gives the worker of the long
+ *             turn to another thread, or empties it (relief.c), and looks at the global queue, as a
+ *             worker that seemed attentive may have begun a long turn. The first long turn after
+ *             JZX__LULL_NS without one: within 6 ms. */
 #ifndef JZX_SCHED_ORDER_H
 #define JZX_SCHED_ORDER_H
 

@@ -68,64 +68,87 @@ bool jzx__stall_is_same(const struct jzx__stall *a, const struct jzx__stall *b) 
     return a->task == b->task && a->id == b->id && a->tag == b->tag;
 }
 
-/* Tells of the turn that goes on without its worker, unless it was reported before. It may be
- * another than the one that was seen: the thread went on until it left its bracket. Such a turn,
- * which began at that time or later, is no stall yet, and is told of when it is taken back, if it
- * has become one. */
-void jzx__report_away(struct jzx__worker *worker, struct jzx__seat *seat,
-                      const struct jzx__stall *seen, uint64_t began_ns) {
-    struct jzx__sched *sched = worker->sched;
-    uint64_t now = jzx__clock_now(&sched->clock);
+/* ---- turns that go on without their worker ---- */
+
+/* Says of the turn in a seat, which has lost its worker, whether it was told of before. It may be
+ * another than the one that was seen: the thread went on until it left its bracket. Such a turn
+ * began at that time or later. */
+void jzx__report_away(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t began_ns) {
+    uint64_t now = jzx__clock_now(&worker->sched->clock);
     struct jzx__stall stall = jzx__stall_of(seat, now - began_ns);
-    /* relaxed: read by this thread, and by who gets the worker from it */
+    bool was_told = false;
+    /* relaxed, both stores: read by this thread, and by the one that gets the worker from it */
     jzx__atomic_store_relaxed(&seat->lost_at_ns, began_ns);
-    jzx__touch(&seat->is_untold);
     if (claim(worker, REPORT_NONE)) {
         jzx__touch(&worker->reported);
-        if (worker->reported_ns == began_ns && jzx__stall_is_same(&worker->reported, &stall)) {
-            seat->is_untold = false;
-            return;
-        }
-        tell_end(worker, &worker->reported, now - worker->reported_ns);
+        was_told = worker->reported_ns == began_ns && jzx__stall_is_same(&worker->reported, &stall);
+        if (!was_told)
+            tell_end(worker, &worker->reported, now - worker->reported_ns);
     }
-    seat->is_untold = stall.elapsed_ns < sched->crew.stall_after_ns;
-    if (seat->is_untold)
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&seat->told,
+                              (uint32_t)(was_told ? JZX__TELL_TOLD : JZX__TELL_UNTOLD));
+}
+
+bool jzx__report_is_untold(const struct jzx__seat *seat) {
+    /* relaxed: a hint, confirmed by the exchange that follows */
+    return jzx__atomic_load_relaxed(&seat->told) == JZX__TELL_UNTOLD;
+}
+
+/* The turn in that seat has become a stall. */
+void jzx__report_lost(struct jzx__seat *seat, struct jzx__stall *stall) {
+    struct jzx__worker *worker = seat->lost_worker;
+    uint32_t untold = JZX__TELL_UNTOLD;
+    /* acq_rel: pairs with the exchanges of the worker that takes the turn back */
+    if (!jzx__atomic_cas_strong_acq_rel(&seat->told, &untold, (uint32_t)JZX__TELL_TELLING))
         return;
-    stall.handed_over = true;
-    stall.stack = seen->stack;
-    stall.stack_count = jzx__stall_is_same(&stall, seen) ? seen->stack_count : 0;
-    jzx__counter_add(&worker->counters.stalls, 1);
-    sched->ops.tell_stall(worker, &stall);
+    jzx__counter_add_shared(&jzx__sched_foreign(worker->sched)->counters.stalls, 1);
+    worker->sched->ops.tell_stall(worker, stall);
+    uint32_t telling = JZX__TELL_TELLING;
+    /* acq_rel: pairs with the same */
+    if (!jzx__atomic_cas_strong_acq_rel(&seat->told, &telling, (uint32_t)JZX__TELL_TOLD))
+        tell_end(worker, stall, seat->ended_ns);
 }
 
 /* Tells of a turn that was a stall when it was seen, and ended while its worker was taken. */
 void jzx__report_past(struct jzx__worker *worker, const struct jzx__stall *seen,
                       uint64_t elapsed_ns) {
     struct jzx__sched *sched = worker->sched;
-    struct jzx__stall stall = *seen;
-    stall.handed_over = true;
     jzx__counter_add(&worker->counters.stalls, 1);
-    sched->ops.tell_stall(worker, &stall);
-    tell_end(worker, &stall, elapsed_ns);
+    sched->ops.tell_stall(worker, seen);
+    tell_end(worker, seen, elapsed_ns);
+}
+
+void jzx__report_held_up(struct jzx__worker *worker, uint64_t delay_ns) {
+    jzx__counter_add(&worker->counters.held_up, 1);
+    jzx__counter_add(&worker->counters.held_up_ns, delay_ns);
 }
 
 /* ---- what the worker itself says ---- */
 
-void jzx__report_returned(struct jzx__worker *me, const struct jzx__seat *seat) {
-    /* relaxed: written before this thread got the worker */
-    uint64_t lost_at = jzx__atomic_load_relaxed(&seat->lost_at_ns);
+void jzx__report_returned(struct jzx__worker *me, struct jzx__seat *seat) {
+    struct jzx__sched *sched = me->sched;
+    /* relaxed, both: written before this thread got the worker, or the turn */
+    uint64_t lost_ns = jzx__atomic_load_relaxed(&seat->lost_at_ns);
+    uint64_t returned_ns = jzx__atomic_load_relaxed(&seat->returned_at_ns);
     /* A turn that had just begun when it was noted may have been over. */
-    uint64_t elapsed = seat->returned_at_ns > lost_at ? seat->returned_at_ns - lost_at : 0;
-    struct jzx__stall stall = jzx__stall_of(seat, elapsed);
-    jzx__touch(&seat->is_untold);
-    if (seat->is_untold && elapsed < me->sched->crew.stall_after_ns)
+    seat->ended_ns = returned_ns > lost_ns ? returned_ns - lost_ns : 0;
+    struct jzx__stall stall = jzx__stall_of(seat, seat->ended_ns);
+    /* acq_rel: pairs with the exchanges of the watchdog; ended_ns may be read */
+    uint32_t was = jzx__atomic_exchange_acq_rel(&seat->told, (uint32_t)JZX__TELL_OVER);
+    if (was == JZX__TELL_TELLING && !JZX__MUTANT(return_tells_as_well))
         return;
-    if (seat->is_untold) {
-        stall.handed_over = true;
-        jzx__counter_add_shared(&jzx__sched_foreign(me->sched)->counters.stalls, 1);
-        me->sched->ops.tell_stall(me, &stall);
+    if (was == JZX__TELL_UNTOLD) {
+        if (stall.elapsed_ns < sched->crew.stall_after_ns)
+            return;
+        stall.handed_over = seat->has_successor;
+        stall.cause = seat->cause;
+        if (stall.cause == JZX__CAUSE_HELD_UP)
+            return;
+        jzx__counter_add_shared(&jzx__sched_foreign(sched)->counters.stalls, 1);
+        sched->ops.tell_stall(me, &stall);
     }
-    tell_end(me, &stall, elapsed);
+    tell_end(me, &stall, stall.elapsed_ns);
 }
 
 /* A report that is open is of a turn before this tick, and so over. */
@@ -146,6 +169,11 @@ void jzx__report_tick(struct jzx__worker *me, struct jzx__task *task, uint64_t e
         end_own_report(me);
     } else if (single && task != NULL) { /* else it may have been many messages */
         struct jzx__stall stall = jzx__stall_of(jzx__seat_of_thread, elapsed_ns);
+        stall.cause = jzx__meter_cause(me, elapsed_ns);
+        if (stall.cause == JZX__CAUSE_HELD_UP) {
+            jzx__report_held_up(me, elapsed_ns);
+            return;
+        }
         jzx__counter_add(&me->counters.stalls, 1);
         me->sched->ops.tell_stall(me, &stall);
         tell_end(me, &stall, elapsed_ns);

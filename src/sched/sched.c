@@ -15,6 +15,9 @@
 /* So many tasks of other threads are worth a second worker: one look takes in 17. */
 #define BACKLOG 18u
 
+/* A worker that has ticked within that time is attentive (W9): ticks come every JZX__TICK_NS. */
+#define ATTENTIVE_NS 100000u
+
 /* So often an idle worker looks around before it sleeps, and so many times in each look. */
 #define SPIN_LOOKS 16u
 #define SPIN_PEEKS 48u
@@ -183,7 +186,7 @@ bool jzx__sched_is_done(const struct jzx__sched *sched) {
 bool jzx__sched_has_idle(const struct jzx__sched *sched) {
     /* relaxed: a hint for those who offer work; who falls asleep looks at all offers */
     uint32_t active = jzx__atomic_load_relaxed(&sched->active);
-    return active < sched->worker_count && active < sched->cpu_count;
+    return active < sched->worker_count && jzx__sched_busy(sched) < sched->cpu_count;
 }
 
 static bool wake_sleeper(struct jzx__sched *sched) {
@@ -195,9 +198,7 @@ static bool wake_sleeper(struct jzx__sched *sched) {
 }
 
 bool jzx__sched_wake_one(struct jzx__sched *sched) {
-    /* seq_cst: pairs with the decrement of a worker that falls asleep, after the caller has made
-     * its work visible (K4) */
-    if (jzx__atomic_load_seq_cst(&sched->active) >= sched->cpu_count)
+    if (jzx__sched_busy(sched) >= sched->cpu_count)
         return false;
     /* seq_cst: pairs with the store of who ends to look around, and then looks once more */
     return jzx__atomic_load_seq_cst(&sched->spinners) != 0 || wake_sleeper(sched);
@@ -209,15 +210,38 @@ static struct jzx__worker *any_worker(struct jzx__sched *sched, const struct jzx
     return sched->workers[((uintptr_t)task / sizeof *task) % sched->worker_count];
 }
 
+/* W9: true if an awake worker has passed a tick lately. It comes to the global queue soon, or looks
+ * there before it sleeps. A worker without a tick may be in a long turn. */
+static bool is_attended(const struct jzx__sched *sched) {
+    uint64_t now = jzx__clock_now(&sched->clock);
+    if (sched->worker_count == 1 || !sched->clock.is_real)
+        return true;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        const struct jzx__worker *worker = sched->workers[i];
+        /* relaxed: a tick that is missed costs a wake-up */
+        uint64_t tick = jzx__atomic_load_relaxed(&worker->tick_at_ns);
+        if (now < tick + ATTENTIVE_NS && !jzx__parker_sleeps_seq_cst(&worker->parker))
+            return true;
+    }
+    return JZX__MUTANT(submit_trusts_the_awake);
+}
+
+void jzx__sched_wake_for_global(struct jzx__sched *sched) {
+    /* seq_cst: pairs with the decrement of a worker that falls asleep (K4) */
+    if (jzx__atomic_load_seq_cst(&sched->active) == 0)
+        wake_sleeper(sched); /* a spinner may be without a CPU, and nobody wakes again */
+    else
+        jzx__sched_wake_one(sched);
+}
+
 void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task) {
     uint32_t waiting = jzx__global_push(&sched->global, task, sched->global_max);
     if (waiting != 0) {
-        /* seq_cst: pairs with the decrement of a worker that falls asleep (K4). One that is awake
-         * looks here at its next pass; its ticks wake another if that takes long */
-        if (jzx__atomic_load_seq_cst(&sched->active) == 0)
-            wake_sleeper(sched); /* a spinner may be without a CPU, and nobody wakes again */
-        else if (waiting >= BACKLOG)
-            jzx__sched_wake_one(sched);
+        /* seq_cst: pairs with the decrement of a worker that falls asleep (K4). An awake worker
+         * that ticks looks here at its next pass; its ticks wake another if that takes long */
+        if (jzx__atomic_load_seq_cst(&sched->active) == 0 || waiting >= BACKLOG ||
+            !is_attended(sched))
+            jzx__sched_wake_for_global(sched);
         return;
     }
     struct jzx__worker *worker = any_worker(sched, task);

@@ -68,6 +68,8 @@ struct jzx__sched {
 
     /* Written by workers that fall asleep, wake up or end. */
     _Alignas(JZX_CACHE_LINE) _Atomic uint32_t active; /* workers that are not idle. Decides */
+    _Atomic uint32_t blocked; /* of these, whose threads wait in the kernel; and turns that use a */
+    _Atomic uint32_t strays;  /* CPU without a worker. The watchdog's: figures of its last look */
     _Atomic uint32_t spinners; /* idle workers that look around instead of sleeping. Decides */
     uint32_t spin_looks;       /* of one of them, */
     uint32_t spin_peeks;       /* and how long a look takes */
@@ -122,6 +124,19 @@ bool jzx__sched_is_done(const struct jzx__sched *sched);
 /* Makes a task visible that the caller has made on a thread without a worker: it is held and open.
  */
 void jzx__sched_submit(struct jzx__sched *sched, struct jzx__task *task);
+
+/* Makes a worker look at the global queue after something was put there, unless one is about to. */
+void jzx__sched_wake_for_global(struct jzx__sched *sched);
+
+/* K6: how many CPUs the awake workers use, and turns without a worker. */
+static inline uint32_t jzx__sched_busy(const struct jzx__sched *sched) {
+    /* seq_cst: pairs with the changes of a worker that falls asleep or wakes up (K4). relaxed, the
+     * others: figures of the watchdog's last look */
+    uint32_t active = jzx__atomic_load_seq_cst(&sched->active);
+    uint32_t blocked = jzx__atomic_load_relaxed(&sched->blocked);
+    uint32_t strays = jzx__atomic_load_relaxed(&sched->strays); /* relaxed: as above */
+    return (active > blocked ? active - blocked : 0) + strays;
+}
 
 /* True if another worker may be woken to take work: one sleeps, and a CPU is free for it (K6). */
 bool jzx__sched_has_idle(const struct jzx__sched *sched);

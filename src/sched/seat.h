@@ -27,6 +27,8 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/mpsc.h"
+#include "base/thread.h"
+#include "sched/cause.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,14 +59,21 @@ struct jzx__seat {
     _Atomic uint64_t lost_at_ns;      /* the last tick before the watchdog took its worker away in
                                        * a turn that was not taken back yet (or when that was seen,
                                        * if the turn began after that tick), else 0. Decides */
+    struct jzx__worker *lost_worker;  /* the worker of that turn; the watchdog's */
+    bool has_successor;               /* another thread drives that worker; the watchdog's */
+    struct jzx__usage lost_usage;     /* of the thread, at or before that time; the watchdog's, and
+                                       * its thread's once the turn is over */
+    _Atomic uint32_t told;            /* whether that turn was reported: see report.h. Decides */
     bool is_substitute;               /* its thread is no worker's home (crew.h); never changes */
-    bool is_untold;                   /* that turn was not reported: it had just begun. Written by
-                                       * the watchdog, read by who gets the worker from it */
     struct jzx__seat *outer;          /* of the loop that runs around this one */
     void *turn;    /* the layer above's, as what follows: the turn that runs, or ran last */
     void *cleanup; /* the turn of the cleanup that runs, or NULL */
     _Alignas(16) unsigned char turn_room[JZX__SEAT_TURN_SIZE]; /* for the turns of a pass */
-    uint64_t returned_at_ns; /* when a turn that had lost the worker was over; its thread's */
+    /* The end of a turn that had lost the worker. The thread's own, published with its return. */
+    _Atomic uint64_t returned_at_ns; /* when that was; 0: it goes on */
+    uint64_t used_ns;                /* CPU time since lost_usage */
+    uint64_t ended_ns;               /* how long it took; the worker's that takes it back */
+    enum jzx__stall_cause cause;     /* where the time went */
 };
 
 /* What a thread has that has no seat: inside for ever and without a worker, so that the short paths

@@ -424,6 +424,17 @@ static inline bool jzx__task_offer(struct jzx__task *task, uintptr_t me, struct 
     return false;
 }
 
+/* Takes a task out of the owner's hands, for the global queue. It is in no run queue; me is the
+ * owner word. False, and nothing has changed: an entry is under way. Owner only. */
+static inline bool jzx__task_give_up(struct jzx__task *task, uintptr_t me) {
+    if (!jzx__task_hold(task))
+        return false;
+    task->place = JZX__OFFERED;
+    /* relaxed: as in jzx__task_offer; published by the lock of the queue */
+    jzx__atomic_store_relaxed(&task->owner, me | JZX__OWNER_OUT);
+    return true;
+}
+
 /* A task that was offered, and that the caller has just taken out of a deque or of the global
  * queue, is its own now; it is scheduled, and in no run queue yet. */
 static inline void jzx__task_adopt(struct jzx__task *task, uintptr_t me) {

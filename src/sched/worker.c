@@ -161,6 +161,8 @@ void jzx__worker_resume(struct jzx__worker *me) {
     uint64_t now = jzx__clock_now(&me->sched->clock);
     uint64_t slept_at = me->balance.slept_at_ns;
     me->meter.off_ns += now - (slept_at != 0 ? slept_at : jzx__worker_last_tick(me));
+    if (JZX_UNLIKELY(me->meter.cpu_of != &jzx__seat_of_thread))
+        jzx__meter_begin(me, now);
     /* relaxed: the watchdog looks at it now and then */
     jzx__atomic_store_relaxed(&me->tick_at_ns, now);
     me->meter.decided_at_ns = now + me->meter.counted_ns;

@@ -15,8 +15,9 @@
  *       it, or for a sleeper; of the two sides in K3 and K4 one sees the other.
  *   K5  a worker that was woken and found work wakes another before it runs it if more is on
  *       offer: one at a time, as many as there is work for.
- *   K6  workers that are awake never outnumber the CPUs because of work that others have: beyond
- *       that number nobody steals, spins or is woken to steal.
+ *   K6  workers that use a CPU never outnumber the CPUs because of work that others have: beyond
+ *       that number nobody steals, spins or is woken to steal. An awake worker whose thread waits
+ *       in the kernel uses none; a turn that goes on without its worker uses one.
  *   K7  a worker that has seen a gentle stop asks every task to end that it owns, or comes to own:
  *       so none is missed, whenever and wherever it was made.
  *   K8  a worker with I/O sleeps where I/O wakes it, with the same announcement and the same checks
@@ -35,6 +36,7 @@
 #include "base/slab.h"
 #include "observe/counters.h"
 #include "sched/balance.h"
+#include "sched/cause.h"
 #include "sched/feed.h"
 #include "sched/meter.h"
 #include "sched/order.h"
@@ -74,6 +76,7 @@ struct jzx__stall {
     uint64_t elapsed_ns;
     bool over;        /* it has returned meanwhile */
     bool handed_over; /* its worker has another thread now */
+    enum jzx__stall_cause cause;
     void *const *stack;
     size_t stack_count;
 };
@@ -110,6 +113,8 @@ struct jzx__task_ops {
     /* A turn has taken longer than stall_after, or (in the end) took that long. On the watchdog's
      * thread, or on the worker. */
     void (*tell_stall)(struct jzx__worker *worker, const struct jzx__stall *stall);
+    /* No thread is left to drive this worker (C7): said once in a run. On the watchdog's thread. */
+    void (*tell_limit)(struct jzx__worker *worker);
     /* A tick has seen that much time since the last one: jzx__report_tick. NULL: nobody
      * reports stalls. */
     void (*stall_is_over)(struct jzx__worker *worker, struct jzx__task *task, uint64_t elapsed_ns,
@@ -126,6 +131,14 @@ struct jzx__trail {
     const struct jzx__task *to;
     uint32_t length;
     const struct jzx__node *nodes[JZX__TRAIL_LENGTH];
+};
+
+/* The watchdog's notes about a turn that takes long. */
+struct jzx__long_turn {
+    uint64_t tick;           /* the last tick before the turn */
+    struct jzx__usage usage; /* of the thread, at the first look at the turn */
+    struct jzx__usage last;  /* and at the last look */
+    bool is_held_up;         /* it was counted as that */
 };
 
 /* What a worker saw when it last looked. */
@@ -153,6 +166,7 @@ struct jzx__worker {
     bool poll_due;     /* the next round calls ops.poll */
     struct jzx__mpsc_node *inject_rest; /* taken from the inject feed, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
+    uint64_t taken_at_ns; /* when the hand-over to the thread that drives it began; 0: it is over */
     uint32_t index;
     struct jzx__seen seen;
     struct jzx__rng rng;
@@ -172,9 +186,13 @@ struct jzx__worker {
     _Atomic(struct jzx__worker *) robbed_by; /* the last thief: a hint for the tick */
     _Atomic(struct jzx__thread *) wanted_by; /* its home thread, while that waits for it (C5 of
                                               * crew.h). Decides */
-    uint64_t reported_ns; /* the tick after which a stall was reported; written by the watchdog */
-    struct jzx__stall reported;    /* that stall, unless it was handed over; likewise */
-    _Atomic uint32_t report_state; /* who may use both, see watchdog.c. Decides */
+    bool is_unattended;                      /* no thread drives it (C7); under the crew's lock */
+    bool has_rest;       /* the watchdog's: tasks are left that it could not move (C7) */
+    _Atomic int poll_fd; /* of its poller, and 1; 0: none. The reactor's, a hint */
+    struct jzx__long_turn long_turn; /* the watchdog's, as what follows */
+    uint64_t reported_ns;            /* the tick after which a stall was reported */
+    struct jzx__stall reported;      /* that stall, unless it was handed over */
+    _Atomic uint32_t report_state;   /* who may use both, see report.c. Decides */
 
     /* What others may take; they write its top. */
     struct jzx__deque deque;

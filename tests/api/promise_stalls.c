@@ -73,8 +73,9 @@ static void count_stop(void *ctx, uint32_t worker) {
 
 static jzx_loop *stall_loop(uint32_t workers, uint32_t spares) {
     jzx_loop *loop = fixture_loop_with(
-        &JZX_CONFIG(.workers = workers, .stall_after_ns = STALL_NS, .spare_threads_max = spares,
-                    .on_thread_start = count_start, .on_thread_stop = count_stop));
+        &JZX_CONFIG(.workers = workers, .stall_after_ns = STALL_NS, .relieve_after_ns = JZX_NEVER,
+                    .spare_threads_max = spares, .on_thread_start = count_start,
+                    .on_thread_stop = count_stop));
     assert_non_null(loop);
     assert_int_equal(jzx_loop_set_observer(loop, &JZX_OBSERVER(.on_event = hear), NULL), JZX_OK);
     return loop;
@@ -356,7 +357,8 @@ static jzx_behavior_result crowd_sleeper(jzx_context *ctx, const jzx_message *ms
     for (int i = 0; i < 200; i++)
         sched_yield();
     JZX_EXPECT_EQ(atomic_load(&crowd.neighbour_runs[index]), 0);
-    JZX_EXPECT_EQ(jzx_current_worker(), index);
+    /* The worker stands still, or the watchdog has moved from it what may run elsewhere. */
+    JZX_EXPECT(jzx_current_worker() == index || jzx_current_worker() == JZX_NONE);
     atomic_fetch_add(&crowd.standing_done, 1);
     return JZX_BEHAVIOR_STOP;
 }
@@ -438,16 +440,15 @@ JZX_TEST(every_report_has_its_end_before_run_returns_also_if_the_observer_kills_
 
 /* ---- one worker, and callbacks ---- */
 
-static void wait_long(jzx_loop *loop) {
-    uint64_t until = jzx_loop_now(loop) + 3 * STALL_NS;
-    while (jzx_loop_now(loop) < until)
-        sched_yield();
+static void take_long(void) {
+    fixture_compute(3 * STALL_NS);
 }
 
 static jzx_behavior_result long_one(jzx_context *ctx, const jzx_message *msg) {
+    (void)ctx;
     (void)msg;
     jzx_test_ran();
-    wait_long(ctx->loop);
+    take_long();
     JZX_EXPECT_EQ(jzx_current_worker(), 0);
     JZX_EXPECT_EQ(atomic_load(&reports[0].stalls), 0);
     return JZX_BEHAVIOR_STOP;
@@ -467,12 +468,13 @@ JZX_TEST(one_worker_tells_of_a_stall_when_it_is_over_and_starts_no_thread) {
 }
 
 static void long_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
+    (void)ctx;
     (void)reason;
     jzx_test_ran();
     uint32_t worker = jzx_current_worker();
     JZX_EXPECT(worker < 2);
     JZX_EXPECT_EQ(jzx_current_kind(), JZX_CONTEXT_WAITLESS);
-    wait_long(ctx->loop);
+    take_long();
     JZX_EXPECT_EQ(jzx_current_worker(), worker);
 }
 
@@ -480,14 +482,16 @@ static void long_destructor(void *data, size_t len) {
     (void)len;
     jzx_test_ran();
     uint32_t worker = jzx_current_worker();
-    wait_long(*(jzx_loop **)data);
+    (void)data;
+    take_long();
     JZX_EXPECT_EQ(jzx_current_worker(), worker);
 }
 
 static void long_call(jzx_loop *loop, void *ctx) {
+    (void)loop;
     (void)ctx;
     jzx_test_ran();
-    wait_long(loop);
+    take_long();
     JZX_EXPECT_EQ(jzx_current_worker(), 0);
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t allocation_count;
@@ -108,6 +109,8 @@ jzx_loop *fixture_loop_with(const jzx_config *config) {
     if (ours.stall_after_ns == 0 && ours.workers > 1)
         ours.stall_after_ns =
             JZX_NEVER; /* a busy machine holds threads up, and no test is about that */
+    if (ours.relieve_after_ns == 0 && ours.stall_after_ns == JZX_NEVER)
+        ours.relieve_after_ns = JZX_NEVER;
     if (ours.log.level == JZX_LOG_DEFAULT)
         ours.log = (jzx_log_sink){.write = expect_released, .level = JZX_LOG_WARN};
     return jzx_loop_create(&ours);
@@ -160,4 +163,16 @@ jzx_behavior_result record(jzx_context *ctx, const jzx_message *msg) {
     if (JZX_EXPECT(self->count < sizeof self->tags / sizeof self->tags[0]))
         self->tags[self->count++] = msg->tag;
     return self->count == self->stop_at ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+}
+
+static uint64_t cpu_of_thread(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void fixture_compute(uint64_t cpu_ns) {
+    uint64_t until = cpu_of_thread() + cpu_ns;
+    while (cpu_of_thread() < until)
+        continue;
 }

@@ -41,4 +41,7 @@ struct recorder {
 };
 jzx_behavior_result record(jzx_context *ctx, const jzx_message *msg);
 
+/* Uses this much CPU time, also on a busy machine. */
+void fixture_compute(uint64_t cpu_ns);
+
 #endif

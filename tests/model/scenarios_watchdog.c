@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/watchdog.c and relief.c, included, as their functions are their own: the watchdog takes a
- * worker from a thread (R18; scenarios 17 and 20 of the protocol), sleeps while all workers do, and
- * tells of each stall once and of its end once. */
+/* src/sched/watchdog.c and relief.c, included for their static functions. The watchdog takes a
+ * worker from a thread (R18; scenarios 17 and 20 of the protocol). It sleeps while all workers
+ * do. It tells of each stall once, and of its end once. */
 #include "scenarios.h"
+#include "sched/crew.h"
 #include "sched/idle.h"
 #include "workers.h"
 
@@ -55,6 +56,8 @@ static void set_up_stall(void) {
     jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_at_ns, (uint64_t)1);
     jzx__atomic_store_relaxed(&workers.sched.workers[0]->meter.tick_left, 50u);
     workers.tasks[0].place = JZX__RUNNING;
+    /* The watchdog has seen that tick before. */
+    workers.sched.workers[0]->long_turn = (struct jzx__long_turn){.tick = 1, .usage.at_ns = 1};
     stalls = ends = (struct told){0};
 }
 
@@ -78,7 +81,8 @@ static void set_up_returned(void) {
     crew->main.sched = &workers.sched;
     workers.sched.ops.take_back = take_back;
     jzx__atomic_store_relaxed(&seat->lost_at_ns, (uint64_t)1);
-    seat->returned_at_ns = 100;
+    jzx__atomic_store_relaxed(&seat->returned_at_ns, (uint64_t)100);
+    jzx__atomic_store_relaxed(&seat->told, (uint32_t)JZX__TELL_TOLD);
     jzx__atomic_store_relaxed(&seat->task, &workers.tasks[1]);
     jzx__atomic_store_relaxed(&seat->tag, 1u);
     jzx__mpsc_push(jzx__worker_queue(workers.sched.workers[0], JZX__FEED_RETURNS), &seat->returned);
@@ -96,6 +100,22 @@ static void set_up_asleep(void) {
     workers_set_up(1, 1);
     jzx__atomic_store_relaxed(&workers.sched.active, 0u);
     jzx__parker_announce(&workers.sched.workers[0]->parker, JZX__SLEEPS_ON_FUTEX);
+}
+
+/* Worker 0 is in a turn and does not come back, though it was attentive until now. */
+static void set_up_global(void) {
+    workers_set_up(2, 2);
+}
+
+/* The turn of thread 0 goes on without worker 0 since time 1, and is over at time 30. It was not
+ * told of yet, and thread 1 has the worker. */
+static void set_up_lost(void) {
+    set_up_stall();
+    struct jzx__seat *seat = &workers.threads[0].seat;
+    seat->lost_worker = workers.sched.workers[0];
+    jzx__atomic_store_relaxed(&seat->lost_at_ns, (uint64_t)1);
+    jzx__atomic_store_relaxed(&seat->told, (uint32_t)JZX__TELL_UNTOLD);
+    jzx__crew_sit(&workers.threads[1].seat, workers.sched.workers[0], false);
 }
 
 /* ---- threads ---- */
@@ -120,18 +140,19 @@ static void behave(void) {
     workers.ran[0] = me == NULL;
 }
 
-struct jzx__thread *workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat) {
-    struct jzx__thread *next = jzx__relief_take(&workers.sched, worker, seat, tick_of(worker));
-    if (next != NULL) {
-        use_worker(worker);
-        jzx__relief_give(&workers.sched, next, worker);
-    }
-    return next;
+bool workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat,
+                     struct jzx__thread **next) {
+    if (!jzx__relief_take(&workers.sched, worker, seat, tick_of(worker), next))
+        return false;
+    use_worker(worker);
+    jzx__relief_give(&workers.sched, *next, worker);
+    return true;
 }
 
 /* A look at a turn that takes long. */
-static void relieve(void) {
-    workers.busy = workers_relieve(workers.sched.workers[0], &workers.threads[0].seat) != NULL;
+static void relieve_once(void) {
+    struct jzx__thread *next;
+    workers.busy = workers_relieve(workers.sched.workers[0], &workers.threads[0].seat, &next);
 }
 
 /* The spare, if it gets the worker. */
@@ -146,7 +167,8 @@ static void drive_if_given(void) {
 /* The watchdog has seen the worker asleep and rests. It must not, or be woken, while the worker is
  * awake. */
 static void rest_once(void) {
-    rest(&workers.sched, JZX_NEVER, 1);
+    const struct plan plan = {.pace = JZX__WATCH_SLEEPS, .due_ns = JZX_NEVER};
+    rest(&workers.sched, &plan, 1);
 }
 
 /* The end of a run, and of the watchdog. */
@@ -235,6 +257,42 @@ static void begin_anew(void) {
     jzx__atomic_store_release(&seat->task, &workers.tasks[0]);
 }
 
+/* A worker that falls asleep, or goes on. */
+static void serve(void) {
+    model_may_sleep();
+    jzx__seat_of_thread = &workers.threads[1].seat;
+    struct jzx__worker *me = jzx__seat_enter(&workers.threads[1].seat);
+    for (;;) {
+        if (jzx__crew_round(me, 4) == JZX__PASS_EMPTY && !jzx__worker_has_work(me))
+            jzx__worker_idle(me);
+    }
+}
+
+/* A task from outside, which is left to the worker that seems attentive; then a look. */
+static void submit_and_look(void) {
+    struct jzx__task *task = &workers.tasks[2];
+    task->holds = true;
+    task->place = JZX__OFFERED;
+    jzx__atomic_store_relaxed(&task->inbox, JZX__INBOX_TOKEN);
+    jzx__atomic_store_relaxed(&task->owner, JZX__OWNER_OUT);
+    jzx__sched_submit(&workers.sched, task);
+    look_at_global(&workers.sched);
+}
+
+/* Its turn is over, and the worker takes it back. */
+static void return_and_take_back(void) {
+    struct jzx__seat *seat = &workers.threads[0].seat;
+    jzx__atomic_store_relaxed(&seat->returned_at_ns, (uint64_t)30);
+    jzx__seat_of_thread = &workers.threads[1].seat;
+    jzx__report_returned(workers.sched.workers[0], seat);
+    jzx__atomic_store_relaxed(&seat->task, NULL);
+    jzx__atomic_store_release(&seat->lost_at_ns, (uint64_t)0);
+}
+
+static void look_at_lost_once(void) {
+    look_at_lost(&workers.sched, &workers.threads[0], 35);
+}
+
 static void look_once(uint64_t now) {
     struct jzx__worker *worker = workers.sched.workers[0];
     unsigned before = stalls.count;
@@ -243,8 +301,10 @@ static void look_once(uint64_t now) {
     MODEL_ASSERT(stalls.count == before || jzx__atomic_load_relaxed(&worker->meter.tick_left) == 1);
 }
 
+/* At the turn that was noted before, and at another that is noted first. */
 static void look_twice(void) {
     look_once(20);
+    look_once(55);
     look_once(60);
 }
 
@@ -260,6 +320,7 @@ static void add_spare(void) {
 static void look_and_relieve(void) {
     look_once(20);
     add_spare();
+    look_once(55);
     look_once(60);
 }
 
@@ -294,7 +355,8 @@ static bool take_back_late(void) {
     struct jzx__seat *seat = &workers.threads[0].seat;
     bool is_taken = jzx__atomic_load_relaxed(&seat->worker) == NULL;
     MODEL_ASSERT(is_taken || workers.busy == 0);
-    seat->returned_at_ns = jzx__clock_now(&workers.sched.clock) - 1; /* before it was noted */
+    uint64_t now = jzx__clock_now(&workers.sched.clock);
+    jzx__atomic_store_relaxed(&seat->returned_at_ns, now - 1); /* before it was noted */
     jzx__clock_advance(&workers.sched.clock, 100);
     if (workers.busy != 0)
         jzx__report_returned(workers.sched.workers[0], seat);
@@ -314,6 +376,16 @@ static void check_relieved_early(void) {
     check_reported();
 }
 
+static void check_told_once(void) {
+    MODEL_ASSERT(stalls.count == 1);
+    check_ends();
+}
+
+/* The idle worker has run the task: the other never looks at the queue. */
+static void check_ran(void) {
+    MODEL_ASSERT(workers.ran[2] == 1 && workers.ran_by[2] == 1);
+}
+
 /* Taken or not; and lost in the turn or not. */
 static void check_taken(void) {
     MODEL_ASSERT(workers.busy == 0 || workers.tasks[0].place == JZX__AWAY);
@@ -324,7 +396,7 @@ const struct model_scenario model_watchdog[] = {
     {.name = "watchdog_takes_worker",
      .about = "17: the worker of a turn that calls in and returns is taken",
      .setup = set_up_turn,
-     .threads = {behave, relieve, drive_if_given},
+     .threads = {behave, relieve_once, drive_if_given},
      .check = check_taken,
      .outcomes = O(0) | O(1) | O(3),
      WORKERS},
@@ -386,6 +458,20 @@ const struct model_scenario model_watchdog[] = {
      .threads = {go_on_unseen_or_lose, relieve_early},
      .check = check_relieved_early,
      .outcomes = O(0) | O(1),
+     .bounds = {.preemptions = 4, .stale = 4},
+     WORKERS},
+    {.name = "watchdog_looks_at_global",
+     .about = "W9: an attentive worker begins a long turn before it looks at the global queue",
+     .setup = set_up_global,
+     .threads = {serve, submit_and_look},
+     .check = check_ran,
+     .bounds = {.preemptions = 3, .stale = 3},
+     WORKERS},
+    {.name = "watchdog_tells_lost",
+     .about = "a turn without its worker is told of while it is taken back: once, with one end",
+     .setup = set_up_lost,
+     .threads = {return_and_take_back, look_at_lost_once},
+     .check = check_told_once,
      .bounds = {.preemptions = 4, .stale = 4},
      WORKERS},
     {.name = "watchdog_reports_returned",

@@ -26,6 +26,15 @@ static void set_up_spinner(void) {
     workers.sched.spin_peeks = 1;
 }
 
+/* Worker 0 is in a turn since time 1, and does not come back. Time is the system's: 1 ms. */
+static void set_up_inattentive(void) {
+    workers_set_up(2, 2);
+    jzx__clock_init_manual(&workers.sched.clock, 1000000);
+    workers.sched.clock.is_real = true;
+    jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_at_ns, (uint64_t)1);
+    jzx__atomic_store_relaxed(&workers.sched.workers[1]->tick_at_ns, (uint64_t)1000000);
+}
+
 /* Three workers and CPUs, turns are long. */
 static void set_up_chain(void) {
     workers_set_up(3, 3);
@@ -223,6 +232,14 @@ const struct model_scenario model_worker[] = {
      .check = check_submitted,
      .outcomes = O(0) | O(1),
      .bounds = {.preemptions = 2, .stale = 1},
+     WORKERS},
+    {.name = "worker_submit_beside_long_turn",
+     .about = "W9: a task from outside while one worker does not tick and another falls asleep",
+     .setup = set_up_inattentive,
+     .threads = {serve_1, submit_third},
+     .check = check_submitted,
+     .outcomes = O(1),
+     .bounds = {.preemptions = 3, .stale = 3},
      WORKERS},
     {.name = "worker_offer",
      .about = "14: an offer against a worker that falls asleep",

@@ -127,6 +127,7 @@ void workers_set_up(uint32_t worker_count, uint32_t cpu_count) {
     workers.sched.spin_looks = 0;
     jzx__atomic_store_relaxed(&workers.sched.active, worker_count);
     jzx__atomic_store_relaxed(&workers.sched.holds, 1u); /* the run does not end by itself */
+    workers.sched.crew.relieve_after_ns = UINT64_MAX;
     for (uint32_t i = 0; i < worker_count; i++)
         workers_sit(i);
     for (unsigned i = 0; i < WORKERS_TASKS_MAX; i++)

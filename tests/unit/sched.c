@@ -129,3 +129,23 @@ JZX_TEST(threads_that_share_the_foreign_caches_never_share_a_block) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     rig_close();
 }
+
+/* K6: two CPUs, and how many of them the awake workers use. */
+JZX_TEST(a_worker_is_woken_for_a_cpu_that_a_blocked_one_leaves_and_not_for_one_that_a_turn_uses,
+         "E6") {
+    struct jzx__sched sched;
+    static const struct jzx__task_ops ops = {.worker_size = sizeof(struct jzx__worker)};
+    jzx_config config = JZX_CONFIG(.allocator = fixture_allocator(), .workers = 4,
+                                   .local_queue_size = 4, .thread_name = "test");
+    JZX_EXPECT(jzx__sched_init(&sched, &config, &ops));
+    sched.cpu_count = 2;
+    jzx__atomic_store_relaxed(&sched.active, 2u);
+    JZX_EXPECT(!jzx__sched_has_idle(&sched));
+    jzx__atomic_store_relaxed(&sched.blocked, 1u);
+    JZX_EXPECT(jzx__sched_has_idle(&sched));
+    jzx__atomic_store_relaxed(&sched.strays, 1u);
+    JZX_EXPECT(!jzx__sched_has_idle(&sched));
+    jzx__atomic_store_relaxed(&sched.blocked, 3u); /* a figure of an earlier moment */
+    JZX_EXPECT(jzx__sched_has_idle(&sched));
+    jzx__sched_deinit(&sched);
+}

@@ -90,6 +90,7 @@ pub const Config = extern struct {
     on_thread_stop: ?ThreadHook = null,
     thread_hook_ctx: ?*anyopaque = null,
     stall_after_ns: u64 = 0,
+    relieve_after_ns: u64 = 0,
     spare_threads_max: u32 = 0,
     stall_signal: c_int = 0,
     local_queue_size: u32 = 0,

@@ -54,6 +54,7 @@ const struct place jzx_zig_places[] = {
     F(jzx_config, on_thread_stop),
     F(jzx_config, thread_hook_ctx),
     F(jzx_config, stall_after_ns),
+    F(jzx_config, relieve_after_ns),
     F(jzx_config, spare_threads_max),
     F(jzx_config, stall_signal),
     F(jzx_config, local_queue_size),

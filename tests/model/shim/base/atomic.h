@@ -56,6 +56,7 @@
     MODEL_DO_CAS(p, expected, desired, MODEL_SEQ_CST, MODEL_ACQUIRE, false, MODEL_HERE(p))
 
 /* Bytes of a name: a mixture does no harm. */
+#define jzx__peek(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define jzx__byte_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define jzx__byte_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
