@@ -29,7 +29,6 @@ enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_ALLOCATIONS, BENCH_SWITCHES };
  * share nothing that changes but what they send; what they count is added up after the run. */
 enum bench_kind {
     BENCH_ONE,     /* one worker only */
-    BENCH_NAMED,   /* likewise, and only if it is named: it needs much memory */
     BENCH_BOTH,    /* in both tables */
     BENCH_WORKERS, /* in the table of several workers, compared with fewer */
     BENCH_HELD,    /* likewise, but held out: nothing may be tuned by it */
@@ -57,6 +56,7 @@ struct bench {
     const char *const *shows; /* ids of requirements, by JZX_BENCH_SHOWS; NULL: none */
     const char *const *notes; /* names of further figures, up to a NULL; NULL: none */
     enum bench_kind kind;
+    bool if_named; /* runs only if it is named: it takes long, or much memory */
 
     /* Runs the row with its own actors on a new loop. size is the row's own measure: see size. */
     void (*run)(jzx_loop *loop, uint64_t size, struct bench_run *run);
