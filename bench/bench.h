@@ -23,7 +23,14 @@
 /* States that different workers write stand apart, by the pair of cache lines that is fetched. */
 #define BENCH_APART _Alignas(128)
 
-enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_ALLOCATIONS, BENCH_SWITCHES };
+enum bench_unit {
+    BENCH_NS,
+    BENCH_BYTES,
+    BENCH_ALLOCATIONS,
+    BENCH_SWITCHES,
+    BENCH_US,    /* the run's amount as it is: a quantile of what its operations took */
+    BENCH_PER_S, /* as BENCH_NS, but shown as operations a second */
+};
 
 /* In which table a row is, and with how many workers it can run. With several workers its actors
  * share nothing that changes but what they send; what they count is added up after the run. */
@@ -42,7 +49,7 @@ enum bench_kind {
 struct bench_run {
     double seconds;
     uint64_t ops;
-    double amount; /* of all operations, in the row's unit; unused if that is BENCH_NS */
+    double amount; /* of all operations, in the row's unit; unused with NS and PER_S */
     double notes[BENCH_NOTES_MAX]; /* what struct bench names */
     uint64_t handovers;            /* of workers, from threads that did not come back in time */
 };
@@ -72,10 +79,12 @@ struct bench {
     const jzx_config *config; /* of the loop, its workers aside; NULL: the defaults */
     uint32_t foreign_threads; /* beside those that drive the loop */
     uint32_t payload;         /* bytes a message */
+    double run_seconds;       /* what a run takes, about, if that is more than in other rows */
     unsigned pairs_max;       /* so many runs are enough; 0: as many as were asked for */
     const char *peer_row;     /* what the peers' programs call it; NULL: as its name */
+    const char *peers;        /* that run beside ours; NULL: the best two, as a trial shows */
     bool has_client;          /* the load comes from a process of its own (peers/client): with one
-                               * worker the server has the first CPU, and the client the second */
+                               * worker the server has one CPU, and the client another */
 
     enum bench_unit unit;
     const char *floor_row; /* of the floor program, run with the same size; NULL: no floor */
