@@ -121,6 +121,10 @@ void bench_spin_until(uint64_t ns);
  * does beside it does not count as work. Equal arguments give equal results. */
 uint64_t bench_compute(uint64_t value, uint32_t us);
 
+/* Steps of bench_work that take a microsecond of this thread's CPU time, now and here. Takes some
+ * ten milliseconds. */
+uint32_t bench_steps_per_us(void);
+
 /* Steps of a generator, each on the result of the last: work that takes time and no memory. */
 static inline uint64_t bench_work(uint64_t value, uint32_t steps) {
     for (uint32_t i = 0; i < steps; i++) {
@@ -314,6 +318,13 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(tcp_fiber_1000)                                                                              \
     X(udp_64)                                                                                      \
     X(udp_fiber_64)                                                                                \
+    X(latency_none)                                                                                \
+    X(latency_1x5ms)                                                                               \
+    X(latency_1x50ms)                                                                              \
+    X(latency_4x5ms)                                                                               \
+    X(latency_server)                                                                              \
+    X(latency_fresh)                                                                               \
+    X(latency_old)                                                                                 \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

@@ -63,6 +63,13 @@ static const struct heat {
     {"tcp-fiber-1000", 0.95, 0, false, NULL},
     {"udp-64", 0.95, 0, false, NULL},
     {"udp-fiber-64", 0.95, 0, false, NULL},
+    {"latency-none", 1, 1, true, "tokio go"},
+    {"latency-1x5ms", 1, 1, true, "tokio go"},
+    {"latency-1x50ms", 1, 1, true, "tokio go"},
+    {"latency-4x5ms", 1, 1, true, "tokio go"},
+    {"latency-server", 0, 0, true, NULL},
+    {"latency-fresh", 0, 0, true, NULL},
+    {"latency-old", 0, 0, true, NULL},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])

@@ -49,6 +49,8 @@ static jzx_behavior_result serve(jzx_context *ctx, const jzx_message *msg) {
         return JZX_BEHAVIOR_OK;
     default: /* the client has ended, and its connections with it */
         BENCH_CHECK(result->err == JZX_OK);
+        if (self->ends_all)
+            bench_finish(ctx);
         return JZX_BEHAVIOR_STOP;
     }
 }

@@ -12,6 +12,7 @@ enum { TCP_BEGIN, TCP_DATA };
 struct tcp_server {
     jzx_behavior_fn behavior; /* of the actors, or */
     jzx_fiber_fn fiber;
+    bool ends_all; /* with itself: there are actors that would go on */
     jzx_listener listener;
 };
 
