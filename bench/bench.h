@@ -23,13 +23,19 @@
 /* States that different workers write stand apart, by the pair of cache lines that is fetched. */
 #define BENCH_APART _Alignas(128)
 
-enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_ALLOCATIONS, BENCH_SWITCHES };
+enum bench_unit {
+    BENCH_NS,
+    BENCH_BYTES,
+    BENCH_ALLOCATIONS,
+    BENCH_SWITCHES,
+    BENCH_US,    /* the run's amount as it is: a quantile of what its operations took */
+    BENCH_PER_S, /* as BENCH_NS, but shown as operations a second */
+};
 
 /* In which table a row is, and with how many workers it can run. With several workers its actors
  * share nothing that changes but what they send; what they count is added up after the run. */
 enum bench_kind {
     BENCH_ONE,     /* one worker only */
-    BENCH_NAMED,   /* likewise, and only if it is named: it needs much memory */
     BENCH_BOTH,    /* in both tables */
     BENCH_WORKERS, /* in the table of several workers, compared with fewer */
     BENCH_HELD,    /* likewise, but held out: nothing may be tuned by it */
@@ -43,7 +49,7 @@ enum bench_kind {
 struct bench_run {
     double seconds;
     uint64_t ops;
-    double amount; /* of all operations, in the row's unit; unused if that is BENCH_NS */
+    double amount; /* of all operations, in the row's unit; unused with NS and PER_S */
     double notes[BENCH_NOTES_MAX]; /* what struct bench names */
     uint64_t handovers;            /* of workers, from threads that did not come back in time */
 };
@@ -57,6 +63,7 @@ struct bench {
     const char *const *shows; /* ids of requirements, by JZX_BENCH_SHOWS; NULL: none */
     const char *const *notes; /* names of further figures, up to a NULL; NULL: none */
     enum bench_kind kind;
+    bool if_named; /* runs only if it is named: it takes long, or much memory */
 
     /* Runs the row with its own actors on a new loop. size is the row's own measure: see size. */
     void (*run)(jzx_loop *loop, uint64_t size, struct bench_run *run);
@@ -72,10 +79,12 @@ struct bench {
     const jzx_config *config; /* of the loop, its workers aside; NULL: the defaults */
     uint32_t foreign_threads; /* beside those that drive the loop */
     uint32_t payload;         /* bytes a message */
+    double run_seconds;       /* what a run takes, about, if that is more than in other rows */
     unsigned pairs_max;       /* so many runs are enough; 0: as many as were asked for */
     const char *peer_row;     /* what the peers' programs call it; NULL: as its name */
+    const char *peers;        /* that run beside ours; NULL: the best two, as a trial shows */
     bool has_client;          /* the load comes from a process of its own (peers/client): with one
-                               * worker the server has the first CPU, and the client the second */
+                               * worker the server has one CPU, and the client another */
 
     enum bench_unit unit;
     const char *floor_row; /* of the floor program, run with the same size; NULL: no floor */
@@ -111,6 +120,10 @@ void bench_spin_until(uint64_t ns);
 /* Computes for about so many microseconds. Steps are counted, no clock is read: what the machine
  * does beside it does not count as work. Equal arguments give equal results. */
 uint64_t bench_compute(uint64_t value, uint32_t us);
+
+/* Steps of bench_work that take a microsecond of this thread's CPU time, now and here. Takes some
+ * ten milliseconds. */
+uint32_t bench_steps_per_us(void);
 
 /* Steps of a generator, each on the result of the last: work that takes time and no memory. */
 static inline uint64_t bench_work(uint64_t value, uint32_t steps) {
@@ -305,6 +318,13 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(tcp_fiber_1000)                                                                              \
     X(udp_64)                                                                                      \
     X(udp_fiber_64)                                                                                \
+    X(latency_none)                                                                                \
+    X(latency_1x5ms)                                                                               \
+    X(latency_1x50ms)                                                                              \
+    X(latency_4x5ms)                                                                               \
+    X(latency_server)                                                                              \
+    X(latency_fresh)                                                                               \
+    X(latency_old)                                                                                 \
     X(pairs)                                                                                       \
     X(tasks)                                                                                       \
     X(pipeline)                                                                                    \

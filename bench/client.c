@@ -7,16 +7,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-const char *const client_notes[] = {"requests_per_s", "p50_us", "p99_us", NULL};
+const char *const client_notes[] = {"requests_per_s", "p50_us", "p99_us", "cpu_us", NULL};
 
 static struct {
     const char *kind;
     uint32_t connections;
     uint64_t requests;
     char port[8];
-    double seconds; /* of the server's CPUs */
-    double notes[3];
-    unsigned long long answered;
+    struct bench_run run;
 } client;
 
 static void allow_descriptors(void) {
@@ -34,11 +32,15 @@ void client_prepare(const char *kind, uint32_t connections, uint64_t requests) {
 }
 
 static void read_answer(FILE *answer) {
-    double amount;
+    struct bench_run *run = &client.run;
+    unsigned long long answered;
     unsigned long long handovers;
-    BENCH_CHECK(fscanf(answer, "%lf %llu %lf %llu %lf %lf %lf", &client.seconds, &client.answered,
-                       &amount, &handovers, &client.notes[0], &client.notes[1],
-                       &client.notes[2]) == 7);
+    BENCH_CHECK(fscanf(answer, "%lf %llu %lf %llu", &run->seconds, &answered, &run->amount,
+                       &handovers) == 4);
+    run->ops = answered;
+    unsigned note = 0;
+    while (note < BENCH_NOTES_MAX && fscanf(answer, "%lf", &run->notes[note]) == 1)
+        note++;
 }
 
 static jzx_err run_client(void *unused) {
@@ -60,7 +62,5 @@ void client_start(jzx_context *ctx, const char *address, uint32_t tag) {
 }
 
 void client_report(struct bench_run *run) {
-    run->seconds = client.seconds;
-    run->ops = client.answered;
-    memcpy(run->notes, client.notes, sizeof client.notes);
+    *run = client.run;
 }

@@ -5,10 +5,10 @@
 
 #include "bench.h"
 
-/* Up to a NULL: what a run of a network row notes. */
+/* Up to a NULL: what a run notes whose client is no "rate". */
 extern const char *const client_notes[];
 
-/* Before the server is spawned. kind is "tcp" or "udp". One client at a time. */
+/* Before the server is spawned. kind is "tcp", "udp", "wall" or "rate". One client at a time. */
 void client_prepare(const char *kind, uint32_t connections, uint64_t requests);
 
 /* Of the server: runs the client against its address on a thread of the blocking pool, which sleeps

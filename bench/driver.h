@@ -98,6 +98,9 @@ struct measured {
     struct side sides[SIDES_MAX];
 };
 
+/* So many pairs a row gets at first. */
+unsigned pairs_of(const struct bench *bench, const struct options *options);
+
 /* So many pairs a row gets at most. */
 unsigned pairs_most(const struct options *options);
 

@@ -37,14 +37,15 @@ static void program_beside(char *path, size_t size, const char *name) {
     strcpy(file, name);
 }
 
-/* Where a server finds its client, and which CPU that is pinned to. */
+/* Where a server finds its client, and which CPU that is pinned to: not the server's. */
 static void offer_client(const struct setup *setup) {
     char path[PATH_MAX];
     char cpu[16];
+    int other = bench_cpu_at(setup->cpu == bench_cpu_at(1) ? 0 : 1);
     program_beside(path, sizeof path, "client");
     setenv("JZX_BENCH_CLIENT", path, 1);
-    snprintf(cpu, sizeof cpu, "%d", bench_cpu_at(1));
-    if (setup->workers == 1 && bench_cpu_at(1) != BENCH_NO_CPU)
+    snprintf(cpu, sizeof cpu, "%d", other);
+    if (setup->workers == 1 && other != BENCH_NO_CPU)
         setenv("JZX_BENCH_CLIENT_CPU", cpu, 1);
     else
         unsetenv("JZX_BENCH_CLIENT_CPU");
@@ -213,7 +214,7 @@ static bool run_side(const struct bench *bench, const struct setup *setup, struc
         return run_once(bench, setup, run);
     double speed = 0;
     uint64_t handovers = 0;
-    BENCH_CHECK(bench->unit == BENCH_NS);
+    BENCH_CHECK(bench->unit == BENCH_NS || bench->unit == BENCH_PER_S);
     for (unsigned i = 0; i < setup->over; i++) {
         struct setup on_one = *setup;
         on_one.cpu = bench_cpu_at(i);
@@ -245,8 +246,12 @@ static struct spread spread_of(double *values, unsigned count) {
 }
 
 double figure_of(const struct bench *bench, const struct bench_run *run) {
-    double amount = bench->unit == BENCH_NS ? run->seconds * 1e9 : run->amount;
-    return amount / (double)run->ops;
+    switch (bench->unit) {
+    case BENCH_NS:
+    case BENCH_PER_S: return run->seconds * 1e9 / (double)run->ops;
+    case BENCH_US: return run->amount;
+    default: return run->amount / (double)run->ops;
+    }
 }
 
 /* The runs of one side. */
@@ -374,6 +379,11 @@ static bool is_unsure(const struct samples *samples, unsigned pairs) {
     return spread.q3 > QUARTILES_APART * spread.q1;
 }
 
+unsigned pairs_of(const struct bench *bench, const struct options *options) {
+    bool is_enough = bench->pairs_max != 0 && bench->pairs_max < options->pairs;
+    return is_enough ? bench->pairs_max : options->pairs;
+}
+
 unsigned pairs_most(const struct options *options) {
     if (options->mode == MODE_PEERS || options->small)
         return options->pairs;
@@ -384,11 +394,12 @@ void measure(const struct bench *bench, const struct options *options, struct me
     static struct samples samples[SIDES_MAX];
     *measured = (struct measured){.bench = bench, .is_race = options->mode == MODE_PEERS};
     set_sides(measured, options);
-    bool is_short = bench->pairs_max != 0 && bench->pairs_max < options->pairs;
-    unsigned pairs = is_short ? bench->pairs_max : options->pairs;
-    unsigned most = measured->has_reference && !is_short ? pairs_most(options) : pairs;
+    unsigned enough = bench->pairs_max != 0 ? bench->pairs_max : PAIRS_MAX;
+    unsigned pairs = pairs_of(bench, options);
+    unsigned most = measured->has_reference ? pairs_most(options) : pairs;
+    most = most < enough ? most : enough;
     do {
-        for (unsigned i = 0; i < pairs && measured->pairs < PAIRS_MAX; i++) {
+        for (unsigned i = 0; i < pairs && measured->pairs < most; i++) {
             if (!run_pair(measured, samples, measured->pairs++)) {
                 measured->failed = true;
                 return;

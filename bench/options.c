@@ -40,7 +40,14 @@ static void print_usage(FILE *out) {
           out);
     for (size_t i = 0; i < BENCH_COUNT; i++)
         fprintf(out, " %s", benches[i]->name);
-    fputs("\ngroups: what is before a '-', as scale; timers\n", out);
+    fputs("\ngroups: what is before a '-', as scale; timers\n"
+          "run only if they are named:",
+          out);
+    for (size_t i = 0; i < BENCH_COUNT; i++) {
+        if (benches[i]->if_named)
+            fprintf(out, " %s", benches[i]->name);
+    }
+    fputc('\n', out);
 }
 
 __attribute__((noreturn)) static void wrong_use(const char *what, const char *value) {
@@ -130,11 +137,12 @@ static void add_name(struct said *said, const char *name) {
 
 /* Is the row in the table that was asked for? */
 static bool is_in_table(const struct said *said, const struct bench *bench) {
+    if (bench->if_named && !said->names)
+        return false;
     if (said->peers)
         return is_in_race(bench, said->options.workers);
     switch (bench->kind) {
     case BENCH_ONE: return !said->workers;
-    case BENCH_NAMED: return !said->workers && said->names;
     case BENCH_BOTH: return !said->held;
     case BENCH_WORKERS: return said->workers && !said->held;
     case BENCH_SEVERAL: return said->workers && !said->held && said->options.workers > 1;
@@ -150,7 +158,7 @@ static const char *why_not(const struct said *said, const struct bench *bench) {
         return "held out, see --held:";
     if (said->held)
         return "not one of those that are held out:";
-    if (bench->kind == BENCH_ONE || bench->kind == BENCH_NAMED)
+    if (bench->kind == BENCH_ONE)
         return "runs with one worker only:";
     return said->workers ? "needs two workers at least:" : "needs --workers:";
 }

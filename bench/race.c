@@ -63,6 +63,13 @@ static const struct heat {
     {"tcp-fiber-1000", 0.95, 0, false, NULL},
     {"udp-64", 0.95, 0, false, NULL},
     {"udp-fiber-64", 0.95, 0, false, NULL},
+    {"latency-none", 1, 1, true, "tokio go"},
+    {"latency-1x5ms", 1, 1, true, "tokio go"},
+    {"latency-1x50ms", 1, 1, true, "tokio go"},
+    {"latency-4x5ms", 1, 1, true, "tokio go"},
+    {"latency-server", 0, 0, true, NULL},
+    {"latency-fresh", 0, 0, true, NULL},
+    {"latency-old", 0, 0, true, NULL},
 };
 
 #define HEAT_COUNT (sizeof heats / sizeof heats[0])
@@ -120,17 +127,27 @@ bool peer_exists(const char *peer) {
     return access(path, X_OK) == 0;
 }
 
-/* A trial of each peer, and then of every side as many runs as there are pairs. */
-double race_seconds(const struct options *options) {
+/* A trial of each peer unless it is known who runs, and then of every side as many runs as there
+ * are pairs. */
+static double row_seconds(const struct bench *bench, const struct options *options) {
+    const char *known = bench->peers;
     unsigned peers = 0;
     for (const char *const *peer = peer_names; *peer != NULL; peer++)
-        peers += peer_exists(*peer);
-    unsigned sides = 1 + (!options->every_peer && peers > PEERS_BEST ? PEERS_BEST : peers);
-    unsigned rows = 0;
+        peers += peer_exists(*peer) && (known == NULL || strstr(known, *peer) != NULL);
+    double trials = known == NULL ? peers * TRIAL_SECONDS : 0;
+    if (known == NULL && !options->every_peer && peers > PEERS_BEST)
+        peers = PEERS_BEST;
+    double run_seconds = bench->run_seconds > 0 ? bench->run_seconds
+                         : options->every_peer  ? RUN_SECONDS_ALL
+                                                : RUN_SECONDS;
+    return trials + pairs_of(bench, options) * (1 + peers) * run_seconds;
+}
+
+double race_seconds(const struct options *options) {
+    double seconds = 0;
     for (const struct bench *const *bench = options->selected; *bench != NULL; bench++)
-        rows++;
-    double run_seconds = options->every_peer ? RUN_SECONDS_ALL : RUN_SECONDS;
-    return rows * (peers * TRIAL_SECONDS + options->pairs * sides * run_seconds);
+        seconds += row_seconds(*bench, options);
+    return seconds;
 }
 
 /* ---- who runs ---- */
@@ -174,7 +191,24 @@ static void rank(struct candidate *ranked, unsigned count, struct candidate cand
     ranked[place] = candidate;
 }
 
+/* Adds those that are always there. */
+static void add_known(struct measured *measured, const char *known) {
+    const struct setup ours = measured->sides[0].setup;
+    for (const char *const *peer = peer_names; *peer != NULL; peer++) {
+        if (strstr(known, *peer) == NULL || !peer_exists(*peer))
+            continue;
+        struct setup *setup = &measured->sides[measured->count++].setup;
+        *setup = ours;
+        setup->peer = *peer;
+    }
+}
+
 void choose_peers(const struct options *options, struct measured *measured) {
+    const char *known = measured->bench->peers;
+    if (known != NULL) {
+        add_known(measured, known);
+        return;
+    }
     struct candidate ranked[SIDES_MAX];
     unsigned count = 0;
     const struct setup ours = measured->sides[0].setup;

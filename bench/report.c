@@ -13,7 +13,9 @@
 
 const char *unit_name(enum bench_unit unit) {
     switch (unit) {
-    case BENCH_NS: return "ns";
+    case BENCH_NS:
+    case BENCH_PER_S: return "ns"; /* what is measured, and compared */
+    case BENCH_US: return "us";
     case BENCH_BYTES: return "bytes";
     case BENCH_ALLOCATIONS: return "allocations";
     case BENCH_SWITCHES: return "switches";
@@ -113,15 +115,15 @@ static void print_columns(FILE *out, const struct options *options) {
                 "one operation");
         break;
     case MODE_WORKERS:
-        fprintf(out, "%-13s %-24s %-29s %-19s %6s %7s %-11s %s\n", "bench (ns)", more, fewer, ratio,
+        fprintf(out, "%-14s %-24s %-29s %-19s %6s %7s %-11s %s\n", "bench (ns)", more, fewer, ratio,
                 "limit", "aim", "verdict", "one operation");
         break;
     case MODE_BALANCE:
-        fprintf(out, "%-13s %-24s %-24s %-24s %-29s %8s %8s %8s %s\n", "bench (ns)", "adaptive",
+        fprintf(out, "%-14s %-24s %-24s %-24s %-29s %8s %8s %8s %s\n", "bench (ns)", "adaptive",
                 "eager", "none", fewer, "adaptive", "eager", "none", "adaptive is");
         break;
     case MODE_PEERS:
-        fprintf(out, "%-13s %-19s %-60s %6s %-9s %s\n", "bench (ns)", "jzx",
+        fprintf(out, "%-14s %-24s %-60s %6s %-9s %s\n", "bench (ns)", "jzx",
                 "peers, and how many times ours they take", "aim", "verdict",
                 "our cap, our batch, one operation");
         break;
@@ -164,27 +166,39 @@ void print_head(FILE *out, const struct options *options) {
 
 /* ---- cells ---- */
 
-/* In which unit a duration is shown. */
+/* In which unit a figure is shown. */
 struct scale {
-    double ns;
+    double one; /* of that unit, in the row's */
     const char *name;
     int digits;
+    bool is_rate; /* the row's unit is a time, and shown is how many of them are in that unit */
 };
 
 static struct scale scale_of(enum bench_unit unit, double value) {
+    if (unit == BENCH_PER_S)
+        return (struct scale){.one = 1e9, .name = "/s", .is_rate = true};
+    if (unit == BENCH_US)
+        return (struct scale){.one = 1, .name = "us", .digits = value < 100 ? 1 : 0};
     if (unit != BENCH_NS || value < 10e3)
-        return (struct scale){1, "", unit == BENCH_NS && value < 100 ? 1 : 0};
-    return value < 10e6 ? (struct scale){1e3, "us", 1} : (struct scale){1e6, "ms", 1};
+        return (struct scale){.one = 1, .name = "", .digits = unit == BENCH_NS && value < 100};
+    return value < 10e6 ? (struct scale){.one = 1e3, .name = "us", .digits = 1}
+                        : (struct scale){.one = 1e6, .name = "ms", .digits = 1};
+}
+
+static double shown(double value, struct scale scale) {
+    return scale.is_rate ? scale.one / value : value / scale.one;
 }
 
 /* "12.34 [11.90 13.02]". */
 static void format_spread(char *text, const struct spread *spread, struct scale scale) {
-    snprintf(text, CELL, "%.*f%s [%.*f %.*f]", scale.digits, spread->median / scale.ns, scale.name,
-             scale.digits, spread->q1 / scale.ns, scale.digits, spread->q3 / scale.ns);
+    double low = scale.is_rate ? spread->q3 : spread->q1;
+    double high = scale.is_rate ? spread->q1 : spread->q3;
+    snprintf(text, CELL, "%.*f%s [%.*f %.*f]", scale.digits, shown(spread->median, scale),
+             scale.name, scale.digits, shown(low, scale), scale.digits, shown(high, scale));
 }
 
 static void format_ratio(char *text, const struct spread *ratio) {
-    format_spread(text, ratio, (struct scale){1, "", 2});
+    format_spread(text, ratio, (struct scale){.one = 1, .name = "", .digits = 2});
 }
 
 /* A limit, "-" if there is none. */
@@ -192,7 +206,7 @@ static void format_limit(char *text, double limit, struct scale scale) {
     if (limit < 0)
         snprintf(text, CELL, "-");
     else
-        snprintf(text, CELL, "%.*f%s", scale.digits, limit / scale.ns, scale.name);
+        snprintf(text, CELL, "%.*f%s", scale.digits, shown(limit, scale), scale.name);
 }
 
 static void format_figure(char *text, const struct measured *measured, unsigned side) {
@@ -223,10 +237,32 @@ static void print_shows(FILE *out, const struct bench *bench) {
     }
 }
 
+/* Of our side. */
 static void print_notes(FILE *out, const struct measured *measured) {
     const char *const *names = measured->bench->notes;
     for (unsigned i = 0; names != NULL && names[i] != NULL; i++)
         fprintf(out, "%s%s %.1f", i == 0 ? "; " : ", ", names[i], measured->sides[0].notes[i]);
+}
+
+static bool has_notes(const struct side *side) {
+    for (unsigned i = 0; i < BENCH_NOTES_MAX; i++) {
+        if (side->notes[i] > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of all sides that have them: "; p50_us 81.0, go 79.5, tokio 64.2". */
+static void print_notes_of_all(FILE *out, const struct measured *measured) {
+    const char *const *names = measured->bench->notes;
+    for (unsigned i = 0; names != NULL && names[i] != NULL; i++) {
+        fprintf(out, "; %s %.1f", names[i], measured->sides[0].notes[i]);
+        for (unsigned k = 1; k < measured->count; k++) {
+            if (has_notes(&measured->sides[k]))
+                fprintf(out, ", %s %.1f", measured->sides[k].setup.peer,
+                        measured->sides[k].notes[i]);
+        }
+    }
 }
 
 /* What the machine gave at that time, if the row says. */
@@ -240,12 +276,20 @@ static void print_apart(FILE *out, const struct measured *measured) {
     }
 }
 
+/* What the figure says, and of what. */
+static void print_unit(FILE *out, const struct bench *bench) {
+    switch (bench->unit) {
+    case BENCH_NS:
+    case BENCH_US:
+    case BENCH_PER_S: fprintf(out, "%s", bench->op); break; /* the cells have the unit */
+    default: fprintf(out, "%s / %s", unit_name(bench->unit), bench->op);
+    }
+}
+
 /* What one operation is, and everything else about the row. */
 static void print_operation(FILE *out, const struct measured *measured) {
     const struct bench *bench = measured->bench;
-    if (bench->unit != BENCH_NS)
-        fprintf(out, "%s / ", unit_name(bench->unit));
-    fprintf(out, "%s", bench->op);
+    print_unit(out, bench);
     print_notes(out, measured);
     print_apart(out, measured);
     if (measured->sides[0].handovers != 0)
@@ -276,7 +320,7 @@ static void print_floor_row(FILE *out, const struct measured *measured) {
     }
     scale.digits = 0;
     format_limit(aim, limits.aim, scale);
-    format_limit(limit, limits.ratio, (struct scale){1, "", 1});
+    format_limit(limit, limits.ratio, (struct scale){.one = 1, .name = "", .digits = 1});
     fprintf(out, "%-20s %-23s %-23s %-19s %5s %5s %-11s %5s %7u %-10s ", bench->name, jzx, floor,
             ratio, aim, limit, verdict_of(measured), cap_of(bench), bench->payload, bench->batch);
     print_operation(out, measured);
@@ -295,16 +339,16 @@ static void print_workers_row(FILE *out, const struct measured *measured) {
     format_reference(fewer, measured);
     if (measured->has_reference)
         format_ratio(ratio, &measured->sides[0].ratio);
-    format_limit(limit, limits.ratio, (struct scale){1, "", 2});
+    format_limit(limit, limits.ratio, (struct scale){.one = 1, .name = "", .digits = 2});
     format_limit(aim, limits.aim, scale);
-    fprintf(out, "%-13s %-24s %-29s %-19s %6s %7s %-11s ", measured->bench->name, more, fewer,
+    fprintf(out, "%-14s %-24s %-29s %-19s %6s %7s %-11s ", measured->bench->name, more, fewer,
             ratio, limit, aim, verdict_of(measured));
     print_operation(out, measured);
 }
 
 static void print_balance_row(FILE *out, const struct measured *measured) {
     char fewer[CELL + 8];
-    fprintf(out, "%-13s ", measured->bench->name);
+    fprintf(out, "%-14s ", measured->bench->name);
     for (unsigned i = 0; i < 3; i++) {
         char figure[CELL];
         format_figure(figure, measured, i);
@@ -328,8 +372,9 @@ static void print_peer(FILE *out, const struct measured *measured, unsigned side
     format_figure(figure, measured, side);
     *strchr(figure, ' ') = '\0'; /* without the quartiles */
     const struct spread *ratio = &measured->sides[side].ratio;
-    fprintf(out, "%s %s %.1fx [%.1f %.1f]  ", measured->sides[side].setup.peer, figure,
-            ratio->median, ratio->q1, ratio->q3);
+    int digits = ratio->median >= 0.95 ? 1 : ratio->median >= 0.095 ? 2 : 3;
+    fprintf(out, "%s %s %.*fx [%.*f %.*f]  ", measured->sides[side].setup.peer, figure, digits,
+            ratio->median, digits, ratio->q1, digits, ratio->q3);
 }
 
 static void print_peers_row(FILE *out, const struct measured *measured) {
@@ -347,13 +392,12 @@ static void print_peers_row(FILE *out, const struct measured *measured) {
     fclose(cell);
     format_figure(jzx, measured, 0);
     double wanted = lead_wanted(bench, workers);
-    format_limit(aim, wanted > 0 ? wanted : -1, (struct scale){1, "", 1});
-    fprintf(out, "%-13s %-19s %-60s %6s %-9s %s, %s, ", bench->name, jzx, peers, aim,
+    format_limit(aim, wanted > 0 ? wanted : -1, (struct scale){.one = 1, .name = "", .digits = 1});
+    fprintf(out, "%-14s %-24s %-60s %6s %-9s %s, %s, ", bench->name, jzx, peers, aim,
             lead_name(lead_of(measured)), cap_of(bench), bench->batch);
     free(peers);
-    if (bench->unit != BENCH_NS)
-        fprintf(out, "%s / ", unit_name(bench->unit));
-    fprintf(out, "%s", bench->op);
+    print_unit(out, bench);
+    print_notes_of_all(out, measured);
     print_recorded(out, bench, workers);
     print_shows(out, bench);
     fputc('\n', out);

@@ -74,6 +74,10 @@ bench)
     "$bench" --small --pairs 1
     "$bench" --workers 2 --small --pairs 1
     "$bench" --workers 2 --held --small --pairs 1
+    "$bench" latency --small --pairs 1
+    "$bench" latency --workers 2 --small --pairs 1 | tee "$work/latency.txt"
+    grep -q '^latency-1x5ms .* p50_us .* hogs_percent ' "$work/latency.txt"
+    grep -q '^latency-server [0-9]*/s ' "$work/latency.txt"
     # The race, with a peer that has one row, one that fails, and none of the others.
     mkdir -p "$work/peers/go" "$work/peers/caf"
     printf '#!/bin/sh\n[ "$1" = ring ] || exit 3\necho "0.001 $2 0"\n' >"$work/peers/go/prog"

@@ -7,7 +7,7 @@ main([Row, Size | _]) ->
     case lists:keyfind(Row, 1, rows()) of
         {Row, Run} ->
             [{module, M} = code:ensure_loaded(M) ||
-                M <- [messages, spawning, programs, timers, failures, net, lists]],
+                M <- [messages, spawning, programs, timers, failures, net, latency, lists]],
             ok = logger:add_handler(bench, ?MODULE, #{}),
             ok = logger:remove_handler(default),
             spawn(fun() ->
@@ -48,12 +48,21 @@ rows() ->
      {"timer-cancel", fun timers:timer_cancel/1},
      {"tcp-64", fun net:tcp_64/1},
      {"tcp-1000", fun net:tcp_1000/1},
-     {"udp-64", fun net:udp_64/1}].
+     {"udp-64", fun net:udp_64/1},
+     {"latency-none", fun(Size) -> latency:hogs(0, 1, Size) end},
+     {"latency-1x5ms", fun(Size) -> latency:hogs(1, 5000, Size) end},
+     {"latency-1x50ms", fun(Size) -> latency:hogs(1, 50000, Size) end},
+     {"latency-4x5ms", fun(Size) -> latency:hogs(4, 5000, Size) end},
+     {"latency-server", fun latency:server/1},
+     {"latency-fresh", fun(Size) -> latency:waits(false, Size) end},
+     {"latency-old", fun(Size) -> latency:waits(true, Size) end}].
 
 report({Seconds, Operations}) ->
     report({Seconds, Operations, 0});
 report({Seconds, Operations, Amount}) ->
-    io:format("~.9f ~w ~w~n", [Seconds, Operations, Amount]).
+    report({Seconds, Operations, Amount, ""});
+report({Seconds, Operations, Amount, Notes}) ->
+    io:format("~.9f ~w ~w ~s~n", [Seconds, Operations, Amount, Notes]).
 
 %% Runs Fun. Returns the seconds that it took and its result.
 time(Fun) ->

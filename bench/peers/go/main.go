@@ -19,7 +19,8 @@ const gcPercent = 400
 type result struct {
 	seconds float64
 	ops     int
-	amount  int64
+	amount  float64
+	notes   string
 }
 
 var rows = map[string]func(size int) result{
@@ -52,9 +53,17 @@ var rows = map[string]func(size int) result{
 	"sync-channel":   syncChannel,
 	"sync-fanin":     syncFanin,
 	"sync-broadcast": syncBroadcast,
-	"tcp-64":       tcp64,
-	"tcp-1000":     tcp1000,
-	"udp-64":       udp64,
+	"tcp-64":         tcp64,
+	"tcp-1000":       tcp1000,
+	"udp-64":         udp64,
+
+	"latency-none":   func(size int) result { return hogs(0, 1, size) },
+	"latency-1x5ms":  func(size int) result { return hogs(1, 5000, size) },
+	"latency-1x50ms": func(size int) result { return hogs(1, 50000, size) },
+	"latency-4x5ms":  func(size int) result { return hogs(4, 5000, size) },
+	"latency-server": computingServer,
+	"latency-fresh":  func(size int) result { return waits(false, size) },
+	"latency-old":    func(size int) result { return waits(true, size) },
 }
 
 func fail(format string, args ...any) {
@@ -112,5 +121,5 @@ func main() {
 	runtime.GOMAXPROCS(workers)
 	debug.SetGCPercent(gcPercent)
 	r := row(size)
-	fmt.Printf("%.9f %d %d\n", r.seconds, r.ops, r.amount)
+	fmt.Printf("%.9f %d %.1f %s\n", r.seconds, r.ops, r.amount, r.notes)
 }

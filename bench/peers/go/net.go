@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -11,8 +12,9 @@ import (
 
 const echoBuffer = 4096
 
-// Runs the client of the network rows, which prints the result, and ends with it.
-func runClient(kind string, address net.Addr, connections, size int) {
+// Runs the client of the network rows, which prints the result, and ends with it. What report
+// returns is printed behind it.
+func runClient(kind string, address net.Addr, connections, size int, report func() string) {
 	_, port, err := net.SplitHostPort(address.String())
 	if err != nil {
 		fail("%v", err)
@@ -23,10 +25,14 @@ func runClient(kind string, address net.Addr, connections, size int) {
 	if err := client.Run(); err != nil {
 		fail("the client: %v", err)
 	}
+	fmt.Println(report())
 	os.Exit(0)
 }
 
-func echoStream(connection net.Conn) {
+func nothing() string { return "" }
+
+// Calls before with each piece that it has read, and sends it back.
+func echoStream(connection net.Conn, before func()) {
 	defer connection.Close()
 	buffer := make([]byte, echoBuffer)
 	for {
@@ -34,24 +40,25 @@ func echoStream(connection net.Conn) {
 		if err != nil {
 			return
 		}
+		before()
 		if _, err := connection.Write(buffer[:n]); err != nil {
 			return
 		}
 	}
 }
 
-func serveTCP(connections, size int) result {
+func serveTCP(kind string, connections, size int, before func(), report func() string) result {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fail("%v", err)
 	}
-	go runClient("tcp", listener.Addr(), connections, size)
+	go runClient(kind, listener.Addr(), connections, size, report)
 	for {
 		connection, err := listener.Accept()
 		if err != nil {
 			fail("%v", err)
 		}
-		go echoStream(connection)
+		go echoStream(connection, before)
 	}
 }
 
@@ -60,7 +67,7 @@ func serveUDP(size int) result {
 	if err != nil {
 		fail("%v", err)
 	}
-	go runClient("udp", socket.LocalAddr(), 64, size)
+	go runClient("udp", socket.LocalAddr(), 64, size, nothing)
 	buffer := make([]byte, echoBuffer)
 	for {
 		n, from, err := socket.ReadFromUDPAddrPort(buffer)
@@ -73,6 +80,6 @@ func serveUDP(size int) result {
 	}
 }
 
-func tcp64(size int) result   { return serveTCP(64, size) }
-func tcp1000(size int) result { return serveTCP(1000, size) }
+func tcp64(size int) result   { return serveTCP("tcp", 64, size, func() {}, nothing) }
+func tcp1000(size int) result { return serveTCP("tcp", 1000, size, func() {}, nothing) }
 func udp64(size int) result   { return serveUDP(size) }

@@ -155,5 +155,5 @@ func memory(size int) result {
 	amount := resident() - before
 	checkEqual("messages handled", sum, int64(size))
 	checkEqual("actors alive", runtime.NumGoroutine()-others, size)
-	return result{seconds: seconds, ops: size, amount: amount}
+	return result{seconds: seconds, ops: size, amount: float64(amount)}
 }

@@ -15,11 +15,17 @@ pub use tokio::task::JoinHandle;
 pub struct Outcome {
     pub seconds: f64,
     pub ops: u64,
-    pub amount: u64,
+    pub amount: f64,
+    /// What is printed behind it.
+    pub notes: String,
+}
+
+pub fn taken(seconds: f64, ops: u64) -> Outcome {
+    Outcome { seconds, ops, amount: 0.0, notes: String::new() }
 }
 
 pub fn outcome(start: Instant, ops: u64) -> Outcome {
-    Outcome { seconds: start.elapsed().as_secs_f64(), ops, amount: 0 }
+    taken(start.elapsed().as_secs_f64(), ops)
 }
 
 pub fn check(what: &str, got: u64, expected: u64) {

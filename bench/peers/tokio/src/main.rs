@@ -2,6 +2,7 @@
 //! Tokio's side of the race: a task with its channel per actor. See ../../README.md.
 mod common;
 mod futures;
+mod latency;
 mod messages;
 mod meeting;
 mod net;
@@ -25,7 +26,7 @@ fn runtime(workers: usize, row: &str) -> Runtime {
     if row.starts_with("timer-") {
         builder.enable_time();
     }
-    if row.starts_with("tcp-") || row.starts_with("udp-") {
+    if ["tcp-", "udp-", "latency-"].iter().any(|kind| row.starts_with(kind)) {
         builder.enable_io();
     }
     builder.build().unwrap()
@@ -64,6 +65,13 @@ async fn run(row: String, size: u64, workers: u64) -> Outcome {
         "tcp-64" => net::tcp(64, size).await,
         "tcp-1000" => net::tcp(1000, size).await,
         "udp-64" => net::udp(size).await,
+        "latency-none" => latency::hogs(0, 1, size).await,
+        "latency-1x5ms" => latency::hogs(1, 5000, size).await,
+        "latency-1x50ms" => latency::hogs(1, 50000, size).await,
+        "latency-4x5ms" => latency::hogs(4, 5000, size).await,
+        "latency-server" => latency::server(size).await,
+        "latency-fresh" => latency::waits(false, size).await,
+        "latency-old" => latency::waits(true, size).await,
         _ => std::process::exit(3),
     }
 }
@@ -87,6 +95,6 @@ fn main() {
     // In a task of its own: the task of block_on is slower to wake than others.
     let runtime = runtime(workers, &row);
     let outcome = runtime.block_on(async { tokio::spawn(run(row, size, workers as u64)).await.unwrap() });
-    println!("{:.9} {} {}", outcome.seconds, outcome.ops, outcome.amount);
+    println!("{:.9} {} {:.1} {}", outcome.seconds, outcome.ops, outcome.amount, outcome.notes);
     std::process::exit(0);
 }

@@ -106,7 +106,7 @@ pub async fn memory(size: u64) -> Outcome {
         }
     }
     let mut result = outcome(start, size);
-    result.amount = resident_bytes() - before;
+    result.amount = (resident_bytes() - before) as f64;
     check("messages", SUM.load(SeqCst), size);
     check("actors alive", actors.iter().filter(|tx| !tx.is_closed()).count() as u64, size);
     result

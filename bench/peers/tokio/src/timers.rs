@@ -89,7 +89,7 @@ pub async fn timer_fire(size: u64) -> Outcome {
     let fired = fire_all(size).await;
     let seconds = cpu_seconds() - begin;
     check("fired", fired, size);
-    Outcome { seconds, ops: size, amount: 0 }
+    taken(seconds, size)
 }
 
 /// A sleep is set when it is polled first, and cancelled when it is dropped. Their places are used
