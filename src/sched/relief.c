@@ -210,8 +210,11 @@ static void empty(struct jzx__sched *sched, struct jzx__worker *worker) {
     }
     jzx__crew_rise(seat, worker);
     jzx__seat_of_thread = before;
-    if (moved != 0)
-        jzx__sched_wake_for_global(sched);
+    if (moved == 0)
+        return;
+    /* relaxed: a hint: more may come, and the watchdog looks often for a while */
+    jzx__atomic_store_relaxed(&sched->crew.long_at_ns, jzx__clock_now(&sched->clock));
+    jzx__sched_wake_for_global(sched);
 }
 
 /* The worker is the watchdog's, and is not counted as active. A thread may have come meanwhile. */

@@ -308,13 +308,20 @@ static void look_again(struct jzx__sched *sched, struct jzx__worker *worker, str
         relieve(sched, worker, seen);
 }
 
+/* True if a long message was seen lately, or an unattended worker was sent something. */
+static bool was_long(const struct jzx__crew *crew, uint64_t now) {
+    /* relaxed: a hint */
+    uint64_t long_ns = jzx__atomic_load_relaxed(&crew->long_at_ns);
+    return long_ns != 0 && age_of(long_ns, now) < JZX__LULL_NS;
+}
+
 /* One look at a worker. Returns when to look again, JZX_NEVER while it sleeps. */
 static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
     const struct jzx__crew *crew = &sched->crew;
     uint64_t tick = tick_of(worker);
     bool sleeps = jzx__parker_sleeps(&worker->parker);
     if (jzx__relief_look(sched, worker))
-        return after(LOOK_NS, now);
+        return after(was_long(crew, now) ? LOOK_NS : DOZE_NS, now);
     if (sleeps || tick != worker->reported_ns)
         jzx__report_end(worker, now);
     if (sleeps)
@@ -366,11 +373,10 @@ static bool has_ticked(struct jzx__sched *sched) {
 
 /* True if a turn may hold others up beside an idle worker. */
 static bool is_urgent(struct jzx__sched *sched, uint64_t now) {
-    /* relaxed, both: hints */
-    uint64_t long_ns = jzx__atomic_load_relaxed(&sched->crew.long_at_ns);
+    /* relaxed: a hint */
     return sched->crew.can_take && sched->crew.relieve_after_ns != JZX_NEVER &&
-           jzx__atomic_load_relaxed(&sched->active) != 0 && age_of(long_ns, now) < JZX__LULL_NS &&
-           long_ns != 0 && jzx__sched_has_idle(sched);
+           jzx__atomic_load_relaxed(&sched->active) != 0 && was_long(&sched->crew, now) &&
+           jzx__sched_has_idle(sched);
 }
 
 /* A worker that looked at the global queue may have begun a long turn right afterwards (W9). */
