@@ -18,7 +18,7 @@
 
 /* ---- on the fiber's stack ---- */
 
-struct jzx__seat *jzx__fiber_seat(void) {
+JZX_ACROSS_WAIT struct jzx__seat *jzx__fiber_seat(void) {
     return jzx__seat_of_thread;
 }
 

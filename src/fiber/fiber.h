@@ -149,8 +149,7 @@ static inline jzx_message jzx__fiber_view(struct jzx__message *message) {
 /* True if this is a fiber's own code, with its own context. */
 bool jzx__fiber_may_wait(const jzx_context *ctx);
 
-/* The seat of this thread. A function that is not inlined: the compiler must not use an address of
- * a thread-local that it has computed before a switch (switch.h, S3). */
+/* The seat of this thread, looked up afresh (JZX_ACROSS_WAIT). */
 struct jzx__seat *jzx__fiber_seat(void);
 
 /* The same as jzx__fiber_may_wait, with the seat of this thread. */
