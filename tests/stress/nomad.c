@@ -12,9 +12,11 @@
 #include <jzx/sync.h>
 #include <jzx/unix.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIBERS 12u
 
@@ -144,5 +146,32 @@ JZX_TEST(nomads_return_from_each_wait_on_another_thread_of_their_worker) {
         uint64_t before = jzx_test_runs();
         play(workers, travel);
         assert_int_equal(jzx_test_runs() - before, FIBERS * stage.rounds * 9);
+    }
+}
+
+/* ---- errno ---- */
+
+/* Two calls that fail, with a wait behind each. With errno itself the compiler reads the address
+ * once, and in every other round that of the wrong thread. */
+static void fail_on_each_thread(jzx_context *ctx) {
+    for (uint32_t i = 0; i < stage.rounds; i++) {
+        JZX_EXPECT_EQ(close(-1), -1);
+        JZX_EXPECT_EQ(jzx_errno(), EBADF);
+        JZX_EXPECT_EQ(jzx_yield(ctx), JZX_OK);
+        JZX_EXPECT_EQ(unlink(""), -1);
+        JZX_EXPECT_EQ(jzx_errno(), ENOENT);
+        JZX_EXPECT_EQ(jzx_sleep(ctx, jzx_in(ctx, JZX_US(20))), JZX_OK);
+        JZX_EXPECT_EQ(dup2(-1, -1), -1);
+        JZX_EXPECT_EQ(jzx_errno(), EBADF);
+        jzx_test_ran();
+    }
+    end_fiber(ctx);
+}
+
+JZX_TEST(the_errno_of_a_nomad_is_that_of_the_thread_that_runs) {
+    for (uint32_t workers = 1; workers <= 3; workers++) {
+        uint64_t before = jzx_test_runs();
+        play(workers, fail_on_each_thread);
+        assert_int_equal(jzx_test_runs() - before, FIBERS * stage.rounds);
     }
 }
