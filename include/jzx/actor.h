@@ -164,8 +164,10 @@ typedef struct jzx_spawn_opts {
     bool account : 1;   /* keep steps, started_ns and parent of jzx_actor_info */
     jzx_fiber_fn fiber; /* see jzx/fiber.h, as what follows */
     uint32_t stack_size_bytes; /* of a fiber; 0: JZX_DEFAULT_STACK_SIZE */
-    bool migratable : 1;       /* a fiber that may go on on another thread after a wait */
+    bool migratable : 1;       /* a fiber that may go on on another worker after a wait */
     bool trap_stop : 1; /* a stop is a message, JZX_TAG_STOP, see jzx/exit.h; any kind of actor */
+    bool thread_bound : 1; /* a fiber that runs on its worker's own thread only, as one with the
+                            * place JZX_PLACE_CALLER does; not with migratable */
     const jzx_actor_type *type;            /* see jzx/typed.h */
     const struct jzx_process_ops *process; /* see jzx/process.h, as what follows */
     const char *method;                    /* copied; NULL: "" */

@@ -37,11 +37,14 @@
  * jzx_send_until, futures, locks, streams) return JZX_ERR_CANCELLED from then on, and a sleep goes
  * on.
  *
- * Threads: a fiber that has begun stays on the thread of its worker, so that errno and
- * thread-locals keep their meaning; with jzx_spawn_opts.migratable it may move at each wait. A
- * fiber that blocks its thread (a system call, a lock) holds up all fibers of that worker which
- * are bound to the thread: see docs/fibers.md. Between two runs of a loop, and between two steps on
- * different threads, the thread of a fiber may change in any case. */
+ * Threads: a fiber that has begun belongs to its worker. While some turn blocks the worker's own
+ * thread (a system call, a lock, an endless loop), another thread drives the worker and its fibers.
+ * So a wait may return on another thread. Nothing that belongs to a thread may be kept across a
+ * wait: errno, the address of a thread-local, a locked pthread mutex. docs/fibers.md has the whole
+ * list. With jzx_spawn_opts.thread_bound a fiber runs on the worker's own thread only, and waits
+ * while that is blocked. With jzx_spawn_opts.migratable it may move to another worker at each wait.
+ * Between two runs of a loop, and between two steps on different threads, the thread of a fiber may
+ * change in any case. */
 #ifndef JZX_FIBER_H
 #define JZX_FIBER_H
 

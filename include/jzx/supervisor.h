@@ -109,9 +109,10 @@ typedef struct jzx_child_spec {
     bool significant;   /* see auto_shutdown; not if it is permanent, or that is never */
     bool stop_at_once;  /* it stops without working off its queue; a supervisor: with all below */
     jzx_fiber_fn fiber; /* or this, in place of behavior: see jzx/fiber.h, as what follows */
-    uint32_t stack_size_bytes; /* as of jzx_spawn_opts, the three */
+    uint32_t stack_size_bytes; /* as of jzx_spawn_opts, the four */
     bool migratable;
     bool trap_stop;                        /* it is told of its stop, and has shutdown_ms to end */
+    bool thread_bound;                     /* not with migratable */
     const jzx_actor_type *type;            /* or this: each incarnation has a state of its own, see
                                             * jzx/typed.h */
     const struct jzx_process_ops *process; /* or this, in place of behavior: see jzx/process.h */

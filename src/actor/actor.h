@@ -118,6 +118,7 @@ struct jzx__cold {
     bool is_movable;            /* it is pinned, and may move again then; see pin.h */
     uint8_t pins;               /* likewise */
     bool is_migratable;         /* of a fiber, as what follows: as the spawn options say */
+    bool is_thread_bound;       /* or its place does */
     uint32_t stack_size_bytes;
     uint32_t urgent_count;             /* urgent messages in the private list, see urgent.h */
     struct jzx__trap *trap;            /* NULL: it does not trap stops, see trap.h */

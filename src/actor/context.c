@@ -8,6 +8,8 @@
 
 #include "jzx/config.h"
 
+#include <errno.h>
+
 jzx_context_kind jzx_current_kind(void) {
     const struct jzx__seat *seat = jzx__seat_of_thread;
     if (!jzx__seat_exists(seat))
@@ -30,6 +32,10 @@ jzx_actor_id jzx_current_actor(void) {
     }
     jzx__visit_end(&visit);
     return id;
+}
+
+JZX_ACROSS_WAIT int jzx_errno(void) {
+    return errno;
 }
 
 uint32_t jzx_current_worker(void) {

@@ -47,7 +47,8 @@ static bool kind_is_valid(const jzx_spawn_opts *opts) {
            jzx__process_fits(opts->process, opts->method, opts->input, opts->input_len) &&
            (opts->process == NULL || (opts->init == NULL && opts->cleanup == NULL)) &&
            jzx__stack_size_is_valid(opts->fiber, opts->stack_size_bytes) &&
-           (opts->fiber != NULL || !opts->migratable);
+           (opts->fiber != NULL ? !opts->migratable || !opts->thread_bound
+                                : !opts->migratable && !opts->thread_bound);
 }
 
 static bool opts_are_valid(const jzx_spawn_opts *opts) {
@@ -76,6 +77,7 @@ static void fill_cold(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_s
     if (opts->fiber != NULL) {
         cold->kind = JZX__KIND_FIBER;
         cold->is_migratable = opts->migratable;
+        cold->is_thread_bound = opts->thread_bound || opts->place == JZX_PLACE_CALLER;
         /* relaxed: nobody can see the actor yet */
         jzx__atomic_store_relaxed(&cold->bound, opts->mailbox_cap != 0 ? opts->mailbox_cap
                                                                        : loop->default_mailbox_cap);
@@ -420,7 +422,8 @@ static inline bool opts_are_plain(const jzx_spawn_opts *opts) {
     uintptr_t extras = (uintptr_t)opts->name | (uintptr_t)opts->init | (uintptr_t)opts->cleanup |
                        opts->stash_cap | (tail_of(opts) & tail_of(&extra)) |
                        (uintptr_t)opts->fiber | opts->stack_size_bytes | opts->migratable |
-                       opts->trap_stop | (uintptr_t)opts->type | process_of(opts);
+                       opts->trap_stop | opts->thread_bound | (uintptr_t)opts->type |
+                       process_of(opts);
     return extras == 0 && opts->behavior != NULL && opts->mailbox_cap <= JZX_MAILBOX_CAP_MAX;
 }
 

@@ -201,8 +201,10 @@ static bool is_wanted(const struct jzx__actor *actor, uint64_t mask) {
     return (jzx__atomic_load_acquire(&actor->task.state) & mask) != 0;
 }
 
-/* The actor goes to the worker that it sends to, or, in a restless test, to any. */
+/* The actor goes to the worker that it sends to, or, in a restless test, where that wants it. */
 static bool moves_away(struct jzx__worker *me, struct jzx__actor *actor, bool has_run) {
+    if (me->sched->wander != NULL)
+        return me->sched->wander(me, &actor->task);
     if (me->sched->restless)
         return has_run && jzx__balance_toss(me, &actor->task);
     actor->task.care &= (uint16_t)~JZX__CARE_MOVE;

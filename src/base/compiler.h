@@ -15,6 +15,23 @@
 /* For loops that are instantiated with a function known at compile time. */
 #define JZX_INLINE static inline __attribute__((always_inline))
 
+/* For functions that look up something of their thread (its seat, errno) and are called by one that
+ * waits. After the wait the thread may be another one (switch.h, S3). Were such a function part of
+ * its caller, the compiler could use an address of a thread-local after the wait that it has
+ * computed before. So it is neither inlined nor copied for a caller; noipa hides its body from
+ * optimisation at link time, too. house.across_wait has the list of these functions, and
+ * house.across_wait_code finds functions that wait and look up such things themselves. */
+#if defined(__has_attribute)
+#if __has_attribute(noipa)
+#define JZX_ACROSS_WAIT __attribute__((noinline, noclone, noipa))
+#elif __has_attribute(noclone)
+#define JZX_ACROSS_WAIT __attribute__((noinline, noclone))
+#endif
+#endif
+#if !defined(JZX_ACROSS_WAIT)
+#define JZX_ACROSS_WAIT __attribute__((noinline))
+#endif
+
 #define JZX_CACHE_LINE 64
 
 /* Built for ThreadSanitizer. */

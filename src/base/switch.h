@@ -14,8 +14,8 @@
  * S3  Everything else belongs to the thread and stays when stacks are switched: errno,
  *     thread-locals, the signal mask (by ucontext: of the side). The compiler does not know that a
  *     call may return on another thread, so the address of a thread-local that was computed before
- *     a switch must not be used after it: read thread-locals through a function that is not
- *     inlined.
+ *     a switch must not be used after it: read thread-locals through a function with
+ *     JZX_ACROSS_WAIT (compiler.h).
  * S4  The outermost frame of a stack says so in its unwind information, and its frame pointer is 0:
  *     debuggers, profilers and _Unwind_Backtrace end there, whether the stack runs or is suspended.
  *

@@ -59,7 +59,7 @@ _Static_assert(sizeof(jzx_action) % 16 == 0, "what follows one is aligned");
 /* ---- the fiber ---- */
 
 /* The end of the fiber is the end of the actor, which is an input unless it was removed before. */
-static void bring_end(struct jzx_inbox *inbox, jzx_err error) {
+static JZX_ACROSS_WAIT void bring_end(struct jzx_inbox *inbox, jzx_err error) {
     if (inbox->has_brought_end)
         return;
     inbox->has_brought_end = true;
@@ -165,7 +165,8 @@ uint64_t jzx__inbox_advance(struct jzx_inbox *inbox) {
     return generation;
 }
 
-jzx_err jzx__inbox_give(struct jzx_inbox *inbox, struct jzx__roll *roll, uint64_t generation) {
+JZX_ACROSS_WAIT jzx_err jzx__inbox_give(struct jzx_inbox *inbox, struct jzx__roll *roll,
+                                        uint64_t generation) {
     struct jzx_processor *processor = inbox->processor;
     if (jzx__roll_first(roll) == NULL)
         return JZX_OK;

@@ -87,7 +87,7 @@ static jzx_err create_iterator(void *state, jzx_processor_handle self, const voi
 }
 
 /* Sends an item; false if nobody wants it. */
-static bool bring_item(struct iteration *iteration, const jzx_message *item) {
+static JZX_ACROSS_WAIT bool bring_item(struct iteration *iteration, const jzx_message *item) {
     struct jzx_inbox *inbox = iteration->inbox;
     struct jzx__roll roll = {.head = NULL};
     struct jzx_actions out = {
@@ -158,23 +158,31 @@ static jzx_actor_id start_iteration(struct jzx_inbox *inbox, const jzx_iterator_
     return worker;
 }
 
+/* The worker for the next message, or JZX_NOBODY, after that of the last one, if there was one. */
+static JZX_ACROSS_WAIT jzx_actor_id replace_worker(jzx_context *ctx, struct jzx_inbox *inbox,
+                                                   const jzx_iterator_config *config,
+                                                   const jzx_action *msg, jzx_actor_id last) {
+    uint64_t generation = jzx__inbox_advance(inbox);
+    if (last != JZX_NOBODY) {
+        (void)jzx_unlink(ctx, last);
+        (void)jzx_actor_stop(ctx->loop, last, JZX_STOP_KILL);
+    }
+    jzx_actor_id worker = start_iteration(inbox, config, msg, generation);
+    if (worker == JZX_NOBODY)
+        (void)jzx_actions_fail(jzx_inbox_actions(inbox), inbox->subject->handle, JZX_ERR_NO_MEMORY);
+    else
+        (void)jzx_link(ctx, worker); /* it ends with the actor */
+    return worker;
+}
+
 static void run_iterator(jzx_context *ctx, void *state, jzx_inbox *inbox) {
     const jzx_iterator_config *config = state;
     const jzx_action *msg;
     jzx_actor_id worker = JZX_NOBODY;
     while (jzx_inbox_next(ctx, inbox, JZX_NEVER, &msg) == JZX_OK) {
-        uint64_t generation = jzx__inbox_advance(inbox);
-        if (worker != JZX_NOBODY) {
-            (void)jzx_unlink(ctx, worker);
-            (void)jzx_actor_stop(ctx->loop, worker, JZX_STOP_KILL);
-        }
-        worker = start_iteration(inbox, config, msg, generation);
-        if (worker == JZX_NOBODY) {
-            (void)jzx_actions_fail(jzx_inbox_actions(inbox), inbox->subject->handle,
-                                   JZX_ERR_NO_MEMORY);
+        worker = replace_worker(ctx, inbox, config, msg, worker);
+        if (worker == JZX_NOBODY)
             break;
-        }
-        (void)jzx_link(ctx, worker); /* it ends with the actor */
     }
 }
 

@@ -18,7 +18,7 @@
 
 /* ---- on the fiber's stack ---- */
 
-struct jzx__seat *jzx__fiber_seat(void) {
+JZX_ACROSS_WAIT struct jzx__seat *jzx__fiber_seat(void) {
     return jzx__seat_of_thread;
 }
 
@@ -465,7 +465,7 @@ static bool begins_elsewhere(struct jzx__worker *me, struct jzx__actor *actor) {
 /* ---- the kind ---- */
 
 static bool may_run_here(const struct jzx__cold *cold, const struct jzx__seat *seat) {
-    return !seat->is_substitute || cold->is_migratable;
+    return !seat->is_substitute || !cold->is_thread_bound;
 }
 
 static enum jzx__fate turn(struct jzx__worker *me, struct jzx__turn *pass) {

@@ -13,10 +13,11 @@
  *       elsewhere while its stack is in use here, or lose the stack that it runs on.
  *   V3  the record belongs to the fiber's own code while that runs, and else to the owner of the
  *       actor. A fiber whose thread has lost its worker hands it over by jzx__turn_lose.
- *   V4  a fiber that has begun runs on the home thread of its worker only (C4 of crew.h), unless it
- *       is migratable. A substitute sets it aside; the home thread makes it ready again. One that
- *       has not begun is passed to a worker that is at home, and is set aside if it may not leave
- *       or there is none.
+ *   V4  a fiber that has begun stays on its worker, unless it is migratable, and runs on whichever
+ *       thread drives the worker (decision 22). If it is bound to its thread, it runs on the home
+ *       thread only (C4 of crew.h). A substitute sets it aside; the home thread makes it ready
+ *       again. Before its first turn it is passed to a worker that is at home, and is set aside if
+ *       it may not leave or there is none.
  *   V5  its waiter waits (waiter.h: begin to end) only while `waits`: for an event from the call
  *       on, which joins the sources; for a time alone from when the owner arms it. The owner arms
  *       and ends it. While it has a deadline on a wheel, the actor does not leave that worker
@@ -148,8 +149,7 @@ static inline jzx_message jzx__fiber_view(struct jzx__message *message) {
 /* True if this is a fiber's own code, with its own context. */
 bool jzx__fiber_may_wait(const jzx_context *ctx);
 
-/* The seat of this thread. A function that is not inlined: the compiler must not use an address of
- * a thread-local that it has computed before a switch (switch.h, S3). */
+/* The seat of this thread, looked up afresh (JZX_ACROSS_WAIT). */
 struct jzx__seat *jzx__fiber_seat(void);
 
 /* The same as jzx__fiber_may_wait, with the seat of this thread. */

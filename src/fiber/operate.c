@@ -50,10 +50,9 @@ static jzx_err read_result(jzx_context *ctx, const struct jzx__op *op, void *dat
     return (jzx_err)op->err;
 }
 
-/* Ends the operation, or abandons it. Not inlined: it looks for the seat of this thread, which may
- * be another one since the wait (switch.h, S3). */
-static __attribute__((noinline)) jzx_err settle(jzx_context *ctx, struct jzx__op *op, bool is_over,
-                                                void *data, size_t *len) {
+/* Ends the operation, or abandons it. */
+static JZX_ACROSS_WAIT jzx_err settle(jzx_context *ctx, struct jzx__op *op, bool is_over,
+                                      void *data, size_t *len) {
     struct jzx__own own;
     jzx_err err = JZX_ERR_CANCELLED;
     bool is_own = jzx__own_begin(&own, ctx);

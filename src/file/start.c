@@ -266,8 +266,8 @@ static void aim_at(struct jzx__file_request *request, const struct jzx__op *op) 
 
 /* ---- a fiber waits ---- */
 
-static jzx_err begin_wait(struct jzx__own *own, struct jzx__file_request *request,
-                          struct jzx__op **op) {
+static jzx_err begin_own_wait(struct jzx__own *own, struct jzx__file_request *request,
+                              struct jzx__op **op) {
     const struct jzx__op_spec spec = {.ops = &ops, .is_waited = true, .borrows = true};
     struct jzx_blocking_pool *pool;
     jzx_err err = prepare(own->turn->ctx.loop, own, request);
@@ -286,9 +286,18 @@ static jzx_err begin_wait(struct jzx__own *own, struct jzx__file_request *reques
     return err;
 }
 
+static JZX_ACROSS_WAIT jzx_err begin_wait(jzx_context *ctx, struct jzx__file_request *request,
+                                          struct jzx__op **op) {
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = begin_own_wait(&own, request, op);
+    jzx__own_end(&own);
+    return err;
+}
+
 jzx_err jzx__file_wait(jzx_context *ctx, const char *call, struct jzx__file_request *request,
                        uint64_t deadline_ns) {
-    struct jzx__own own;
     struct jzx__op *op;
     request->block_size = 0;
     request->count = 0;
@@ -296,10 +305,7 @@ jzx_err jzx__file_wait(jzx_context *ctx, const char *call, struct jzx__file_requ
         return jzx__fiber_refuse(ctx, call);
     if (deadline_ns != JZX_NEVER && deadline_ns <= jzx_loop_now(ctx->loop))
         return JZX_ERR_TIMEOUT;
-    if (!jzx__own_begin(&own, ctx))
-        return JZX_ERR_INVALID_ARG;
-    jzx_err err = begin_wait(&own, request, &op);
-    jzx__own_end(&own);
+    jzx_err err = begin_wait(ctx, request, &op);
     return err != JZX_OK ? err : jzx__fiber_operate_fully(ctx, op, deadline_ns);
 }
 

@@ -245,9 +245,8 @@ struct fiber_accept {
     bool is_starved;
 };
 
-/* Not inlined: see read.c. */
-static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_listener handle,
-                                                     struct fiber_accept *own, bool is_late) {
+static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_listener handle,
+                                           struct fiber_accept *own, bool is_late) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     enum jzx__step result = JZX__STEP_FAILED;

@@ -232,9 +232,8 @@ struct fiber_connect {
     bool is_retry; /* it is to be tried again after a while */
 };
 
-/* Not inlined, as the next two: see read.c. */
-static __attribute__((noinline)) jzx_err
-begin_in_fiber(jzx_context *ctx, const struct request *request, struct fiber_connect *own) {
+static JZX_ACROSS_WAIT jzx_err begin_in_fiber(jzx_context *ctx, const struct request *request,
+                                              struct fiber_connect *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     struct jzx__stream *stream;
@@ -260,7 +259,7 @@ begin_in_fiber(jzx_context *ctx, const struct request *request, struct fiber_con
 }
 
 /* Looks how far it is. */
-static __attribute__((noinline)) jzx_err look(jzx_context *ctx, struct fiber_connect *own) {
+static JZX_ACROSS_WAIT jzx_err look(jzx_context *ctx, struct fiber_connect *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     jzx_err err = JZX_ERR_CLOSED;

@@ -216,12 +216,11 @@ static bool is_valid(const struct jzx__want *want) {
     return want->size != 0 && want->size <= JZX_MSG_LEN_MAX - sizeof(jzx_result);
 }
 
-/* One try. JZX__STEP_WAIT: *socket is where to wait. Not inlined, as the calls below: the thread
- * may be another one after a wait (switch.h, S3). */
-static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_stream handle,
-                                                     const struct jzx__want *want, void *to,
-                                                     struct jzx__outcome *outcome,
-                                                     struct jzx__socket **socket) {
+/* One try. JZX__STEP_WAIT: *socket is where to wait. */
+static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_stream handle,
+                                           const struct jzx__want *want, void *to,
+                                           struct jzx__outcome *outcome,
+                                           struct jzx__socket **socket) {
     struct jzx__own own;
     struct jzx__done done = {.first = NULL};
     enum jzx__step result = JZX__STEP_FAILED;

@@ -168,9 +168,8 @@ static enum jzx__step try_fiber(struct jzx__udp *udp, struct fiber_receive *own)
     return JZX__STEP_DONE;
 }
 
-/* Not inlined: see read.c. */
-static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_udp handle,
-                                                     struct fiber_receive *own) {
+static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_udp handle,
+                                           struct fiber_receive *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     enum jzx__step result = JZX__STEP_FAILED;

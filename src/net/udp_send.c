@@ -171,9 +171,8 @@ struct fiber_send {
     int os_error;
 };
 
-/* Not inlined: see read.c. */
-static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_udp handle,
-                                                     struct fiber_send *own) {
+static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_udp handle,
+                                           struct fiber_send *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     enum jzx__step result = JZX__STEP_FAILED;

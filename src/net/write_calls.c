@@ -102,9 +102,8 @@ static enum jzx__step go_on(struct jzx__stream *stream, struct jzx__worker *me,
     return step;
 }
 
-/* Not inlined: see read.c. */
-static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_stream handle,
-                                                     struct fiber_write *own) {
+static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_stream handle,
+                                           struct fiber_write *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     enum jzx__step result = JZX__STEP_FAILED;
@@ -123,8 +122,7 @@ static __attribute__((noinline)) enum jzx__step step(jzx_context *ctx, jzx_strea
 }
 
 /* Its wait has ended without anything. */
-static __attribute__((noinline)) void give_up(jzx_context *ctx, jzx_stream handle,
-                                              struct fiber_write *own) {
+static JZX_ACROSS_WAIT void give_up(jzx_context *ctx, jzx_stream handle, struct fiber_write *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     jzx_err err;

@@ -48,7 +48,10 @@ struct jzx__sched {
     uint32_t global_max;
     uint32_t steal_max;
     jzx_balance balance;
-    bool restless;        /* tests only: every task moves to another worker after every message */
+    bool restless; /* tests only: every task moves to another worker after every message */
+    /* Tests only, or NULL: asked in its place, before each message and each step of a kind, of each
+     * task that was spawned in a restless scheduler. True if the task is gone, or queued again. */
+    bool (*wander)(struct jzx__worker *me, struct jzx__task *task);
     uint32_t feed_count;  /* of each worker */
     uint32_t pass_enders; /* bit i: feed i ends a pass */
     uint64_t park_timeout_ns;

@@ -422,7 +422,7 @@ static jzx_err submit(struct jzx__op *op, struct request *request, struct jzx_bl
 
 /* ---- a fiber waits ---- */
 
-static jzx_err begin_wait(struct jzx__own *own, struct request *request, struct jzx__op **op) {
+static jzx_err begin_own_wait(struct jzx__own *own, struct request *request, struct jzx__op **op) {
     const struct jzx__op_spec spec = {.ops = &ops, .is_waited = true, .borrows = true};
     struct jzx_blocking_pool *pool;
     int os_error = 0;
@@ -444,9 +444,18 @@ static jzx_err begin_wait(struct jzx__own *own, struct request *request, struct 
     return err;
 }
 
+static JZX_ACROSS_WAIT jzx_err begin_wait(jzx_context *ctx, struct request *request,
+                                          struct jzx__op **op) {
+    struct jzx__own own;
+    if (!jzx__own_begin(&own, ctx))
+        return JZX_ERR_INVALID_ARG;
+    jzx_err err = begin_own_wait(&own, request, op);
+    jzx__own_end(&own);
+    return err;
+}
+
 jzx_err jzx_subprocess_spawn(jzx_context *ctx, const jzx_subprocess_opts *opts,
                              uint64_t deadline_ns, jzx_subprocess *child) {
-    struct jzx__own own;
     struct jzx__op *op;
     struct request request;
     if (!jzx__fiber_may_wait(ctx))
@@ -455,10 +464,7 @@ jzx_err jzx_subprocess_spawn(jzx_context *ctx, const jzx_subprocess_opts *opts,
         return JZX_ERR_INVALID_ARG;
     if (deadline_ns != JZX_NEVER && deadline_ns <= jzx_loop_now(ctx->loop))
         return JZX_ERR_TIMEOUT;
-    if (!jzx__own_begin(&own, ctx))
-        return JZX_ERR_INVALID_ARG;
-    jzx_err err = begin_wait(&own, &request, &op);
-    jzx__own_end(&own);
+    jzx_err err = begin_wait(ctx, &request, &op);
     if (err == JZX_OK)
         err = jzx__fiber_operate_fully(ctx, op, deadline_ns);
     if (err == JZX_OK)

@@ -35,9 +35,8 @@ struct fiber_wait {
     bool is_over;
 };
 
-/* Not inlined: it looks for the seat of this thread, which may be another one since the wait. */
-static __attribute__((noinline)) jzx_err step(jzx_context *ctx, struct request *request,
-                                              struct fiber_wait *own) {
+static JZX_ACROSS_WAIT jzx_err step(jzx_context *ctx, struct request *request,
+                                    struct fiber_wait *own) {
     struct jzx__own turn;
     struct jzx__done done = {.first = NULL};
     jzx_err err = JZX_ERR_CLOSED;

@@ -76,6 +76,8 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         return "stack_size_bytes";
     if (child->migratable && child->fiber == NULL)
         return "migratable";
+    if (child->thread_bound && (child->fiber == NULL || child->migratable))
+        return "thread_bound";
     if ((unsigned)child->mode > JZX_TEMPORARY)
         return "mode";
     if (!is_time(child->shutdown_ms) && child->shutdown_ms != JZX_NONE)

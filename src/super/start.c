@@ -136,6 +136,7 @@ static jzx_err spawn_child(struct jzx__super_turn *turn, const jzx_child_spec *s
                                  .stack_size_bytes = spec->stack_size_bytes,
                                  .migratable = spec->migratable,
                                  .trap_stop = spec->trap_stop,
+                                 .thread_bound = spec->thread_bound,
                                  .process = spec->process,
                                  .method = spec->method,
                                  .input = spec->input,

@@ -26,8 +26,9 @@ void jzx__object_deinit(struct jzx__object *object) {
 
 /* ---- who waits ---- */
 
-jzx_err jzx__party_begin_thread(struct jzx__party *party, const struct jzx__object *object,
-                                const char *call) {
+JZX_ACROSS_WAIT jzx_err jzx__party_begin_thread(struct jzx__party *party,
+                                                const struct jzx__object *object,
+                                                const char *call) {
     if (jzx__seat_exists(jzx__seat_of_thread))
         return jzx__waitless_refuse(NULL, call);
     *party = (struct jzx__party){.clock = &object->clock, .owner = jzx__owner_thread()};

@@ -603,6 +603,9 @@ JZX_TEST(a_spawn_needs_a_behaviour_or_a_fiber_and_a_stack_in_range, "C+fail") {
     refuse(loop, JZX_SPAWN_OPTS(.fiber = wait_once, .stack_size_bytes = JZX_STACK_SIZE_MIN - 1));
     refuse(loop, JZX_SPAWN_OPTS(.fiber = wait_once, .stack_size_bytes = JZX_STACK_SIZE_MAX + 1));
     refuse(loop, JZX_SPAWN_OPTS(.fiber = wait_once, .stack_size_bytes = UINT32_MAX));
+    refuse(loop, JZX_SPAWN_OPTS(.fiber = wait_once, .migratable = true, .thread_bound = true));
+    refuse(loop, JZX_SPAWN_OPTS(.behavior = record, .thread_bound = true));
+    refuse(loop, JZX_SPAWN_OPTS(.behavior = record, .migratable = true));
     assert_int_equal(fixture_stats(loop).spawned, 0);
     fixture_destroy(loop);
 }

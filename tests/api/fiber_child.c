@@ -171,6 +171,8 @@ JZX_TEST(a_child_is_a_behaviour_or_a_fiber_with_a_stack_in_range, "C+fail") {
     static const jzx_child_spec wrong[] = {
         {FIBER("both", toy_fiber), .behavior = toy},
         {FIBER("large", toy_fiber), .stack_size_bytes = 65 << 20},
+        {FIBER("torn", toy_fiber), .migratable = true, .thread_bound = true},
+        {.name = "bound", .behavior = toy, .thread_bound = true},
         {.name = "none", .init = toy_init},
     };
     struct timing timing = nursery_open();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Fibers on several workers: they stay on their thread, or move if they may; and a fiber that
- * blocks its thread holds up those of its worker, and loses none. */
+/* Fibers on several workers: they stay on their worker, or move if they may; and one that is bound
+ * to its thread stays there, and waits while that thread is blocked. The tests of workers
+ * that go on without their thread are in fiber_relief.c. */
 #include "fibering.h"
 
 #include <jzx/ask.h>
@@ -205,7 +206,7 @@ static void send_back(jzx_context *ctx) {
     atomic_fetch_add(&finished, 1);
 }
 
-JZX_TEST(a_fiber_that_has_begun_stays_on_its_thread) {
+JZX_TEST(a_fiber_that_is_bound_to_its_thread_stays_there) {
     enum { PAIRS = 40 };
     static struct life lives[PAIRS];
     jzx_loop *loop = open_loop();
@@ -213,7 +214,8 @@ JZX_TEST(a_fiber_that_has_begun_stays_on_its_thread) {
     for (uint32_t i = 0; i < PAIRS; i++) {
         lives[i] = (struct life){
             .other = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = send_back, .migratable = true))};
-        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = wait_on_one_thread, .state = &lives[i]));
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = wait_on_one_thread, .state = &lives[i],
+                                            .thread_bound = true));
     }
     run(loop);
     assert_int_equal(finished, 2 * PAIRS);
@@ -270,7 +272,7 @@ struct blocker {
     sem_t go;
     jzx_actor_id waker; /* a behaviour of the same worker: it runs only if the worker goes on */
     enum after after;   /* what it does when it returns */
-    uint32_t worker;
+    bool is_bound;      /* to its thread, as its neighbours */
     uint32_t rounds;
     uint32_t cleaned;
     uint32_t done;
@@ -331,7 +333,7 @@ static void block_thread(jzx_context *ctx) {
     while (self->done < self->rounds) {
         if (!JZX_EXPECT_EQ(jzx_receive_tag(ctx, GO, JZX_NEVER, &msg), JZX_OK))
             return;
-        JZX_EXPECT(pthread_equal(thread, pthread_self()));
+        JZX_EXPECT(!self->is_bound || pthread_equal(thread, pthread_self()));
         JZX_EXPECT_EQ(jzx_send(ctx->loop, self->waker, ctx->self, NULL, 0, WAKE), JZX_OK);
         wait_for(&self->go);
         JZX_EXPECT_EQ(jzx_current_worker(), JZX_NONE);
@@ -345,7 +347,7 @@ static void block_thread(jzx_context *ctx) {
         if (self->done == self->rounds && self->after == CALL)
             break; /* who would answer has been told to stop */
         go_on(ctx, self, &msg);
-        JZX_EXPECT(pthread_equal(thread, pthread_self()));
+        JZX_EXPECT(!self->is_bound || pthread_equal(thread, pthread_self()));
         if (self->after == STASH)
             expect_next(ctx, GO); /* what was put aside, first */
     }
@@ -362,6 +364,7 @@ static void count_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
 /* Others of that worker: each has begun, and gets messages while the thread is blocked. */
 struct neighbour {
     jzx_actor_id peer; /* a behaviour of the same worker that writes to it */
+    bool is_bound;
     uint32_t heard;
 };
 
@@ -372,7 +375,7 @@ static void hear_all(jzx_context *ctx) {
     for (uint64_t i = 0; i < 20; i++) {
         JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
         JZX_EXPECT_EQ(number_of(&msg), i);
-        JZX_EXPECT(pthread_equal(thread, pthread_self()));
+        JZX_EXPECT(!self->is_bound || pthread_equal(thread, pthread_self()));
         self->heard++;
         send_number(ctx->loop, self->peer, ctx->self, i + 1, 1);
     }
@@ -387,10 +390,10 @@ static jzx_behavior_result write_back(jzx_context *ctx, const jzx_message *msg) 
     return JZX_BEHAVIOR_OK;
 }
 
-static void block(uint32_t worker, enum after after, uint32_t rounds) {
+static void block(uint32_t worker, enum after after, uint32_t rounds, bool is_bound) {
     enum { NEIGHBOURS = 8 };
     static struct neighbour neighbours[NEIGHBOURS];
-    struct blocker blocker = {.worker = worker, .rounds = rounds, .after = after};
+    struct blocker blocker = {.rounds = rounds, .after = after, .is_bound = is_bound};
     uint16_t place = JZX_PLACE_WORKER(worker);
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(2)));
     assert_non_null(loop);
@@ -400,14 +403,16 @@ static void block(uint32_t worker, enum after after, uint32_t rounds) {
         fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = wake, .state = &blocker, .place = place));
     for (uint32_t i = 0; i < NEIGHBOURS; i++) {
         neighbours[i] = (struct neighbour){
-            .peer = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = write_back, .place = place))};
-        jzx_actor_id id = fixture_spawn(
-            loop, &JZX_SPAWN_OPTS(.fiber = hear_all, .state = &neighbours[i], .place = place));
+            .peer = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = write_back, .place = place)),
+            .is_bound = is_bound};
+        jzx_actor_id id =
+            fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = hear_all, .state = &neighbours[i],
+                                                .place = place, .thread_bound = is_bound));
         send_number(loop, id, JZX_NOBODY, 0, 1);
     }
-    jzx_actor_id id =
-        fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = block_thread, .state = &blocker,
-                                            .cleanup = count_cleanup, .place = place));
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = block_thread, .state = &blocker,
+                                                          .cleanup = count_cleanup, .place = place,
+                                                          .thread_bound = is_bound));
     send_number(loop, id, JZX_NOBODY, 0, GO);
     run(loop);
     assert_int_equal(blocker.done, rounds);
@@ -420,18 +425,23 @@ static void block(uint32_t worker, enum after after, uint32_t rounds) {
 }
 
 JZX_TEST(a_fiber_that_blocks_its_thread_loses_no_other) {
-    for (uint32_t worker = 0; worker < 2; worker++)
-        block(worker, RECEIVE, 5);
+    for (uint32_t worker = 0; worker < 2; worker++) {
+        block(worker, RECEIVE, 5, true);
+        block(worker, RECEIVE, 5, false);
+    }
 }
 
 JZX_TEST(a_fiber_that_lost_its_worker_waits_as_any) {
     for (enum after after = 0; after < AFTERS; after++) {
-        for (uint32_t worker = 0; worker < 2; worker++)
-            block(worker, after, after == RETURN || after == LEAVE || after == STASH ? 1 : 3);
+        uint32_t rounds = after == RETURN || after == LEAVE || after == STASH ? 1 : 3;
+        for (uint32_t worker = 0; worker < 2; worker++) {
+            block(worker, after, rounds, true);
+            block(worker, after, rounds, false);
+        }
     }
 }
 
-/* ---- fibers that have not begun on a worker whose thread is blocked ---- */
+/* ---- bound ones that have not begun on a worker whose thread is blocked ---- */
 
 static _Thread_local bool is_at_home; /* this thread is the own one of a worker */
 
@@ -481,8 +491,9 @@ static jzx_behavior_result spawn_late(jzx_context *ctx, const jzx_message *msg) 
     (void)msg;
     JZX_EXPECT(is_on(lender->worker));
     JZX_EXPECT(!runs_at_home());
-    jzx_actor_id id = fixture_spawn(
-        ctx->loop, &JZX_SPAWN_OPTS(.fiber = run_late, .state = lender, .place = lender->place));
+    jzx_actor_id id =
+        fixture_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = run_late, .state = lender,
+                                                 .place = lender->place, .thread_bound = true));
     fixture_send(ctx->loop, id, 1); /* it moves with what was sent to it */
     if (lender->place != JZX_PLACE_ANY)
         sem_post(&lender->go);
@@ -519,12 +530,12 @@ static void lend(uint32_t worker, uint16_t place) {
 }
 
 /* The thread is blocked until the fiber has run: it would wait for ever if that waited for it. */
-JZX_TEST(fibers_that_have_not_begun_begin_on_another_worker_when_theirs_is_blocked) {
+JZX_TEST(bound_fibers_that_have_not_begun_begin_on_another_worker_when_theirs_is_blocked) {
     for (uint32_t worker = 0; worker < 2; worker++)
         lend(worker, JZX_PLACE_ANY);
 }
 
-JZX_TEST(fibers_with_a_place_begin_there_when_their_thread_is_back) {
+JZX_TEST(bound_fibers_with_a_place_begin_there_when_their_thread_is_back) {
     for (uint32_t worker = 0; worker < 2; worker++)
         lend(worker, JZX_PLACE_WORKER(worker));
 }

@@ -39,6 +39,10 @@ static void expect_wrong_child(jzx_child_spec wrong, const char *field) {
 
 #define WRONG(field, ...) expect_wrong_child((jzx_child_spec){__VA_ARGS__}, field)
 
+static void wait_a_little(jzx_context *ctx) {
+    (void)jzx_yield(ctx);
+}
+
 static const jzx_supervisor_opts empty = {.size = sizeof(jzx_supervisor_opts)};
 
 JZX_TEST(wrong_children_are_named_and_start_nothing, "X21", "C21", "C+sup") {
@@ -57,6 +61,9 @@ JZX_TEST(wrong_children_are_named_and_start_nothing, "X21", "C21", "C+sup") {
     WRONG("significant", TOY("x"), .significant = true, .mode = JZX_TRANSIENT); /* never acts */
     WRONG("mailbox_cap", TOY("x"), .mailbox_cap = JZX_MAILBOX_CAP_MAX + 1);
     WRONG("on_full", TOY("x"), .on_full = (jzx_on_full)9);
+    WRONG("migratable", TOY("x"), .migratable = true);
+    WRONG("thread_bound", TOY("x"), .thread_bound = true);
+    WRONG("thread_bound", .fiber = wait_a_little, .migratable = true, .thread_bound = true);
     WRONG("priority", TOY("x"), .priority = 5);
 }
 

@@ -262,6 +262,7 @@ static void choose_kind(struct fuzz *f, jzx_spawn_opts *opts, struct fuzz_actor 
     case 2:
         opts->fiber = fiber;
         opts->migratable = YES_OR_NO;
+        opts->thread_bound = YES_OR_NO && (!opts->migratable || fuzz_chance(f, 8));
         opts->stack_size_bytes = fuzz_chance(f, 48) ? (uint32_t)WORD : 65536;
         break;
     case 3:

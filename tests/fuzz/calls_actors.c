@@ -84,6 +84,7 @@ static void do_jzx_actor_next(struct fuzz *f) {
 USE(jzx_current_kind, );
 USE(jzx_current_actor, );
 USE(jzx_current_worker, );
+USE(jzx_errno, );
 
 static void do_jzx_current_context(struct fuzz *f) {
     jzx_context *ctx = jzx_current_context();
@@ -268,6 +269,7 @@ static const struct fuzz_operation operations[] = {
     ROW(jzx_current_kind, 1, ANYWHERE),
     ROW(jzx_current_actor, 1, ANYWHERE),
     ROW(jzx_current_worker, 1, ANYWHERE),
+    ROW(jzx_errno, 1, ANYWHERE),
     ROW(jzx_current_context, 1, ANYWHERE),
     {"ids", 1, ANYWHERE, do_ids},
     {"box_spawn", 4, ANYWHERE, do_box_spawn},

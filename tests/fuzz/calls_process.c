@@ -128,6 +128,7 @@ static const jzx_spawn_opts *process_opts(struct fuzz *f, jzx_spawn_opts *opts,
     opts->trap_stop = false;
     opts->stack_size_bytes = 0;
     opts->migratable = false;
+    opts->thread_bound = false;
     opts->process = &fuzz_process_ops;
     opts->method = "exec";
     opts->input = &(*actor)->me_address;

@@ -113,7 +113,18 @@ jzx_loop *fixture_loop_with(const jzx_config *config) {
         ours.relieve_after_ns = JZX_NEVER;
     if (ours.log.level == JZX_LOG_DEFAULT)
         ours.log = (jzx_log_sink){.write = expect_released, .level = JZX_LOG_WARN};
-    return jzx_loop_create(&ours);
+    jzx_loop *loop = jzx_loop_create(&ours);
+    if (loop != NULL)
+        fixture_made(loop);
+    return loop;
+}
+
+__attribute__((weak)) void fixture_made(jzx_loop *loop) {
+    (void)loop;
+}
+
+__attribute__((weak)) void fixture_destroyed(const jzx_loop *loop) {
+    (void)loop;
 }
 
 jzx_loop *fixture_loop(void) {
@@ -146,6 +157,7 @@ void fixture_check_books(jzx_loop *loop) {
 void fixture_destroy(jzx_loop *loop) {
     fixture_check_books(loop);
     JZX_EXPECT_EQ(jzx_loop_destroy(loop), JZX_OK); /* asserts that nothing waits and all ended */
+    fixture_destroyed(loop);
 }
 
 jzx_actor_id fixture_spawn(jzx_loop *loop, const jzx_spawn_opts *opts) {

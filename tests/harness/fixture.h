@@ -24,6 +24,11 @@ jzx_loop *fixture_loop_with(const jzx_config *config);
  * no runtime message waits, as mailbox depths do not count those. */
 void fixture_check_books(jzx_loop *loop);
 
+/* Called with each loop of the fixture, which they do nothing with. A program of tests may have its
+ * own (tests/nomad). */
+void fixture_made(jzx_loop *loop);
+void fixture_destroyed(const jzx_loop *loop); /* an address, no more */
+
 /* Checks the books and destroys. Use in place of jzx_loop_destroy. */
 void fixture_destroy(jzx_loop *loop);
 

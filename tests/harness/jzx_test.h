@@ -115,8 +115,8 @@ uint64_t jzx_test_runs(void); /* of this test so far */
  * assert_* ended the body. */
 void jzx_test_at_end(void (*check)(void));
 
-/* How often a stress test repeats: `usual`, a tenth of it under sanitizers, or `in_long_runs` under
- * `./jzx test --all`, which sets JZX_STRESS=long. */
+/* How often a stress test repeats: `usual`, a tenth of it under sanitizers and with
+ * JZX_STRESS=short, or `in_long_runs` under `./jzx test --all`, which sets JZX_STRESS=long. */
 uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs);
 
 /* The next `after` threads that the program or a static library starts can be started, and then

@@ -34,6 +34,11 @@ apply_rule() {
         ;;
     deaf) sh "$house/deaf.sh" "$tree/program" "$tree/may_pass.txt" "$tree/scratch" $canary ;;
     requirements) sh "$house/../../tools/requirements.sh" check "$tree" ;;
+    across_wait_code)
+        rm -f "$tree/lib.a"
+        (cd "$tree" && cc -O2 -c src/*/*.c && ar rc lib.a ./*.o && rm ./*.o) &&
+            JZX_WAITING_MIN=2 sh "$house/across_wait_code.sh" "$tree/lib.a" "$tree/scratch" cc
+        ;;
     *) sh "$house/$rule.sh" "$tree" ;;
     esac
 }
@@ -169,6 +174,17 @@ if [ "$rule" = modules ]; then # a rule about the files that there are: the samp
     cp "$house/../../docs/architecture.md" "$tree/docs"
     cp -r "$house/../../src" "$house/../../include" "$tree"
 fi
+if [ "$rule" = across_wait ]; then
+    mkdir -p "$tree/tests/house"
+    printf '# comment\nsrc/base/wait.c look\n' >"$tree/tests/house/across_wait.txt"
+    put src/base/wait.c 'static JZX_ACROSS_WAIT int look(int x) {' '    return x;' '}'
+fi
+if [ "$rule" = across_wait_code ]; then
+    put src/base/wait.c '#include <errno.h>' '__attribute__((noipa)) void jzx__switch(int x);' \
+        'void jzx__switch(int x) {' '    (void)x;' '}' \
+        '__attribute__((noipa)) int look(void);' 'int look(void) {' '    return errno;' '}' \
+        'int wait(void);' 'int wait(void) {' '    jzx__switch(1);' '    return look();' '}'
+fi
 accepts
 
 case $rule in
@@ -301,6 +317,40 @@ length)
     refuses "src/base/bad.c:1: a function of more than 70 lines"
     { echo 'int f(void) {'; repeat 68 '    g();'; echo '}'; } >"$tree/src/base/bad.c"
     accepts
+    ;;
+across_wait)
+    put src/base/bad.c 'JZX_ACROSS_WAIT int' 'jzx__bad(int x) {' '    return x;' '}'
+    refuses "src/base/bad.c:2: jzx__bad is not in tests/house/across_wait.txt"
+    put src/base/bad.c 'JZX_ACROSS_WAIT int jzx__bad(int x);'
+    refuses "src/base/bad.c:2: JZX_ACROSS_WAIT belongs to the definition"
+    put src/base/bad.c 'int x;' 'int f(void) {' '    int JZX_ACROSS_WAIT y;' '}'
+    refuses "src/base/bad.c:4: JZX_ACROSS_WAIT does not begin a function"
+    rm "$tree/src/base/bad.c"
+    put src/base/wait.c 'static int look(int x) {' '    return x;' '}'
+    refuses "no JZX_ACROSS_WAIT at src/base/wait.c look"
+    ;;
+across_wait_code)
+    # wait_badly LINE...: a file with a function of these lines.
+    wait_badly() {
+        put src/base/bad.c '#include <errno.h>' 'void jzx__switch(int x);' 'int wait(void);' \
+            'extern _Thread_local int mine;' '_Thread_local int mine;' \
+            '__attribute__((noinline)) static int look_apart(void) {' '    return mine;' '}' \
+            'static int look_here(void) {' '    return mine;' '}' \
+            '__attribute__((noipa, cold)) void rarely(int x);' 'void rarely(int x) {' \
+            '    (void)x;' '}' 'int wait_badly(int x);' 'int wait_badly(int x) {' "$@" \
+            '    return x == 3 ? look_apart() : x == 4 ? look_apart() : 0;' '}' \
+            'int look_only(void);' 'int look_only(void) {' '    return look_here();' '}'
+    }
+    wait_badly '    x += wait();'
+    accepts
+    for line in '    x += look_here();' '    x += errno;' '    if (x == 5) rarely(mine);'; do
+        wait_badly '    jzx__switch(x);' "$line"
+        refuses "wait_badly waits, and looks up something of its thread"
+        wait_badly "$line" '    x += wait();'
+        refuses "wait_badly waits, and looks up something of its thread"
+    done
+    rm "$tree/src/base/bad.c" "$tree/src/base/wait.c"
+    refuses "only 0 functions that wait"
     ;;
 spdx)
     echo 'int x;' >"$tree/src/base/bad.c"

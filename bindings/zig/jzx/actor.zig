@@ -73,7 +73,10 @@ pub const SpawnOptions = struct {
     daemon: bool = false,
     /// Of a fiber. Zig's formatting and safety checks use more stack than C does.
     stack_size_bytes: u32 = default_stack_size,
+    /// A fiber that may go on on another worker after a wait.
     migratable: bool = false,
+    /// A fiber that runs on its worker's own thread only.
+    thread_bound: bool = false,
 };
 
 pub const default_stack_size = 256 * 1024;
@@ -413,7 +416,10 @@ pub fn Actor(comptime State: type, comptime Msg: type) type {
                 .priority = options.priority,
                 .flags = .{ .daemon = options.daemon },
                 .stack_size_bytes = if (is_fiber) options.stack_size_bytes else 0,
-                .fiber_flags = .{ .migratable = is_fiber and options.migratable },
+                .fiber_flags = .{
+                    .migratable = is_fiber and options.migratable,
+                    .thread_bound = is_fiber and options.thread_bound,
+                },
             }, &id));
             return .{ .id = @enumFromInt(id) };
         }

@@ -117,7 +117,8 @@ pub const SpawnFlags = packed struct(u8) { daemon: bool = false, account: bool =
 pub const FiberFlags = packed struct(u8) {
     migratable: bool = false,
     trap_stop: bool = false,
-    _: u6 = 0,
+    thread_bound: bool = false,
+    _: u5 = 0,
 };
 
 pub const SpawnOpts = extern struct {
@@ -208,6 +209,7 @@ pub const ChildSpec = extern struct {
     stack_size_bytes: u32 = 0,
     migratable: bool = false,
     trap_stop: bool = false,
+    thread_bound: bool = false,
     type: ?*const anyopaque = null,
     process: ?*const anyopaque = null,
     method: ?[*:0]const u8 = null,

@@ -143,6 +143,7 @@ const struct place jzx_zig_places[] = {
     F(jzx_child_spec, stack_size_bytes),
     F(jzx_child_spec, migratable),
     F(jzx_child_spec, trap_stop),
+    F(jzx_child_spec, thread_bound),
     F(jzx_child_spec, type),
     F(jzx_child_spec, process),
     F(jzx_child_spec, method),
@@ -417,8 +418,10 @@ void jzx_zig_with_bit(jzx_spawn_opts *opts, int which) {
         opts->daemon = true;
     else if (which == 1)
         opts->account = true;
-    else
+    else if (which == 2)
         opts->migratable = true;
+    else
+        opts->thread_bound = true;
 }
 
 void jzx_zig_stream_with_bit(jzx_stream_opts *opts, int which) {

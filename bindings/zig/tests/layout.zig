@@ -117,6 +117,8 @@ test "bit-fields are where C has them" {
     jzx_zig_with_bit(&opts, 2);
     try testing.expectEqual(c.SpawnFlags{}, opts.flags);
     try testing.expectEqual(c.FiberFlags{ .migratable = true }, opts.fiber_flags);
+    jzx_zig_with_bit(&opts, 3);
+    try testing.expectEqual(c.FiberFlags{ .thread_bound = true }, opts.fiber_flags);
 
     var stream: c.StreamOpts = undefined;
     jzx_zig_stream_with_bit(&stream, 0);
