@@ -15,12 +15,21 @@ struct jzx_clock {
     struct jzx__clock_user *users; /* guarded by lock */
 };
 
-static uint64_t monotonic_now(const struct jzx__clock *clock) {
-    (void)clock;
+static uint64_t read_clock(clockid_t which) {
     struct timespec t;
-    int failed = clock_gettime(CLOCK_MONOTONIC, &t);
+    int failed = clock_gettime(which, &t);
     JZX_ASSERT(failed == 0);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t monotonic_now(const struct jzx__clock *clock) {
+    (void)clock;
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+static uint64_t thread_cpu(const struct jzx__clock *clock) {
+    (void)clock;
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static uint64_t manual_now(const struct jzx__clock *clock) {
@@ -32,7 +41,7 @@ static uint64_t shared_now(const struct jzx__clock *clock) {
 }
 
 void jzx__clock_init_monotonic(struct jzx__clock *clock) {
-    *clock = (struct jzx__clock){.now = monotonic_now, .is_real = true};
+    *clock = (struct jzx__clock){.now = monotonic_now, .cpu = thread_cpu, .is_real = true};
 }
 
 void jzx__clock_init_manual(struct jzx__clock *clock, uint64_t start_ns) {

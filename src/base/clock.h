@@ -7,10 +7,13 @@
 #include "jzx/clock.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct jzx__clock {
     uint64_t (*now)(const struct jzx__clock *clock); /* nanoseconds, never backwards */
+    uint64_t (*cpu)(const struct jzx__clock *clock); /* CPU time of the calling thread; NULL: it
+                                                      * computes all the time */
     uint64_t manual_ns;                              /* the manual clock's time */
     struct jzx_clock *shared;                        /* or where it is */
     bool is_real;                                    /* it goes on by itself */
@@ -35,6 +38,11 @@ void jzx__clock_advance(struct jzx__clock *clock, uint64_t duration_ns);
 
 static inline uint64_t jzx__clock_now(const struct jzx__clock *clock) {
     return clock->now(clock);
+}
+
+/* How long the calling thread has computed. A system call, where time is the system's. */
+static inline uint64_t jzx__clock_cpu(const struct jzx__clock *clock) {
+    return clock->cpu != NULL ? clock->cpu(clock) : jzx__clock_now(clock);
 }
 
 #endif
