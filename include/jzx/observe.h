@@ -143,6 +143,8 @@ typedef struct jzx_stats {
     uint64_t stalls;    /* behaviours that did not return for stall_after_ns */
     uint64_t handovers; /* times that a spare thread took a worker over because of one, or of the
                          * behaviour that followed on it in the same moment */
+    uint64_t placed;    /* actors that began on another worker, with an accepted stream that they
+                         * were given (jzx_accept_mode) */
 } jzx_stats;
 
 /* Takes one line of jzx_loop_dump. */
@@ -170,6 +172,7 @@ typedef struct jzx_worker_stats {
     uint32_t public_depth; /* actors that others may take */
     bool is_parked;
     jzx_actor_id running; /* in its turn now, or JZX_NOBODY */
+    uint64_t placed;      /* away from this worker */
 } jzx_worker_stats;
 
 JZX_BEGIN_C

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
+#include "sched/place.h"
 #include "sched/report.h"
 #include "sched/sched.h"
 #include "sched/watchdog.h"
@@ -193,6 +194,7 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 /* Inside the bracket; left at the end. */
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
+    jzx__place_begin(me);
     me->seen.exited = UINT64_MAX; /* there may be nothing that keeps the run going */
     while (!jzx__sched_is_leaving(me->sched)) {
         if (has_lost(thread, me) || give_back(thread, me)) {

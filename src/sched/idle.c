@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "sched/balance.h"
+#include "sched/place.h"
 #include "sched/sched.h"
 
 #include "jzx/time.h"
@@ -211,7 +212,8 @@ void jzx__worker_idle(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     if (me->poll_due || jzx__balance_find_work(me))
         return;
-    jzx__balance_suspend(me, jzx__clock_now(&sched->clock));
+    uint64_t idle_at_ns = jzx__clock_now(&sched->clock);
+    jzx__balance_suspend(me, idle_at_ns);
     /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
     jzx__atomic_sub_seq_cst(&sched->active, 1u);
     if (run_is_over(me))
@@ -224,6 +226,7 @@ void jzx__worker_idle(struct jzx__worker *me) {
         return;
     jzx__crew_poke(&sched->crew);
     jzx__worker_resume(me);
+    jzx__place_wake(me, idle_at_ns);
     if (!jzx__worker_has_work(me) && !me->poll_due)
         jzx__balance_find_work(me);
     if (somebody_offers(me) || !jzx__global_is_empty_seq_cst(&sched->global)) /* K5 */
