@@ -296,6 +296,8 @@ pub const StreamOpts = extern struct {
     flags: StreamFlags = .{},
 };
 
+pub const AcceptMode = enum(c_uint) { spread, local, per_worker };
+
 pub const ListenOpts = extern struct {
     size: usize = @sizeOf(ListenOpts),
     backlog: u32 = 0,
@@ -303,6 +305,7 @@ pub const ListenOpts = extern struct {
     flags: ListenFlags = .{},
     mode: u32 = 0,
     stream: ?*const StreamOpts = null,
+    accept_mode: AcceptMode = .spread,
 };
 
 pub const ConnectOpts = extern struct {
