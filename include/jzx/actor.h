@@ -95,9 +95,13 @@ typedef enum jzx_priority {
 
 /* Where an actor runs (jzx_spawn_opts.place). */
 #define JZX_PLACE_ANY 0u /* wherever there is room; it may move */
-/* On that worker only, whatever thread drives it: a spare, after a stall. */
+/* On that worker only, whatever thread drives it: a spare, after a stall. Evaluates the index once:
+ * calls jzx_place_worker. A constant index gives a constant, also for static tables. */
 #define JZX_PLACE_WORKER(index)                                                                    \
-    ((uint16_t)((uint64_t)(index) < JZX_WORKERS_MAX ? (index) + 1u : UINT16_MAX - 1u))
+    ((uint16_t)(__builtin_constant_p(index) ? JZX_PLACE_CONSTANT(index)                            \
+                                            : jzx_place_worker((uint32_t)(index))))
+#define JZX_PLACE_CONSTANT(index)                                                                  \
+    ((uint64_t)(index) < JZX_WORKERS_MAX ? (uint16_t)((uint64_t)(index) + 1u) : UINT16_MAX - 1u)
 /* On the thread that calls jzx_loop_run only: waits while that is in a behaviour that stalls. */
 #define JZX_PLACE_CALLER UINT16_MAX
 
@@ -214,10 +218,9 @@ typedef struct jzx_actor_info {
 
 JZX_BEGIN_C
 
-/* JZX_PLACE_WORKER for other languages; an index out of range gives a place that jzx_spawn
- * refuses. */
+/* JZX_PLACE_WORKER as a function. An index out of range gives a place that jzx_spawn refuses. */
 JZX_API inline uint16_t jzx_place_worker(uint32_t index) {
-    return JZX_PLACE_WORKER(index);
+    return JZX_PLACE_CONSTANT(index);
 }
 
 /* As JZX_SPAWN_OPTS(); size is sizeof *opts. JZX_ERR_INVALID_ARG. */

@@ -154,6 +154,8 @@ typedef struct jzx_stats {
                          * return */
     uint64_t held_up;    /* times that a worker's thread had no CPU for most of stall_after_ns */
     uint64_t held_up_ns; /* how long it waited for one then */
+    uint64_t placed;     /* actors that began on another worker, with an accepted stream that they
+                          * were given (jzx_accept_mode) */
 } jzx_stats;
 
 /* Takes one line of jzx_loop_dump. */
@@ -183,6 +185,7 @@ typedef struct jzx_worker_stats {
     uint32_t public_depth; /* actors that others may take */
     bool is_parked;
     jzx_actor_id running; /* in its turn now, or JZX_NOBODY */
+    uint64_t placed;      /* away from this worker */
 } jzx_worker_stats;
 
 JZX_BEGIN_C

@@ -319,6 +319,21 @@ JZX_API jzx_err jzx_stream_set_linger(jzx_loop *loop, jzx_stream stream, int sec
 
 /* ---- listeners; jzx_tcp_listen and jzx_unix_listen make them ---- */
 
+/* Where an actor begins that is given an accepted stream, if it has not begun yet: new ones, as of
+ * a listener that spawns an actor for each connection. It stays there with the stream. An actor
+ * with a place or a priority of its own begins where it would anyway. docs/io.md says which mode is
+ * for which server. */
+typedef enum jzx_accept_mode {
+    JZX_ACCEPT_SPREAD = 0, /* the worker that accepts; but while that is busy (it has not slept for
+                            * 1 ms), the worker with the fewest sockets. So a server that one core
+                            * can carry stays there, and another uses all of them.
+                            * With JZX_BALANCE_NONE as JZX_ACCEPT_LOCAL */
+    JZX_ACCEPT_LOCAL = 1,  /* the worker of the actor that gives the stream away */
+    JZX_ACCEPT_PER_WORKER = 2 /* likewise, and reuse_port: each worker has a listener of its own at
+                               * the same address, and the system spreads connections over them.
+                               * TCP; else JZX_ERR_UNSUPPORTED */
+} jzx_accept_mode;
+
 typedef struct jzx_listen_opts {
     size_t size;      /* sizeof(jzx_listen_opts) */
     uint32_t backlog; /* connections that wait to be accepted: 1024, bounded by the system */
@@ -329,6 +344,7 @@ typedef struct jzx_listen_opts {
     bool v6_only : 1;         /* "[::]:80" takes no connections over IPv4 */
     uint32_t mode;            /* Unix: of the file, 0600 for instance; 0: as the umask says */
     const jzx_stream_opts *stream; /* of accepted streams; NULL: the defaults. Copied */
+    jzx_accept_mode accept_mode;
 } jzx_listen_opts;
 
 /* Options in place, in C. In C++ use jzx_listen_opts_init. */

@@ -104,10 +104,10 @@ static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t
           (ull)stats.parked, (ull)stats.woken);
     print(dump,
           "  crossed %llu, published %llu, reclaimed %llu, stolen %llu, explored %llu, gathered "
-          "%llu, followed %llu, stalls %llu, handovers %llu",
+          "%llu, followed %llu, placed %llu, stalls %llu, handovers %llu",
           (ull)stats.crossed, (ull)stats.published, (ull)stats.reclaimed, (ull)stats.stolen,
-          (ull)stats.explored, (ull)stats.gathered, (ull)stats.followed, (ull)stats.stalls,
-          (ull)stats.handovers);
+          (ull)stats.explored, (ull)stats.gathered, (ull)stats.followed, (ull)stats.placed,
+          (ull)stats.stalls, (ull)stats.handovers);
 }
 
 static void print_lost_turns(const struct dump *dump, jzx_loop *loop) {

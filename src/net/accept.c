@@ -2,6 +2,7 @@
 /* A listener as a socket, and the calls that accept from it. */
 #include "base/log.h"
 #include "net/listener.h"
+#include "net/place.h"
 #include "net/start.h"
 #include "net/stream.h"
 #include "net/unix_file.h"
@@ -87,6 +88,7 @@ static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, in
     if (err == JZX_OK) {
         stream->from = jzx__socket_handle(&listener->socket);
         stream->vacate = vacate;
+        jzx__socket_note_place(&stream->socket, me, (jzx_accept_mode)listener->accept_mode);
         listener->connections++;
         relieve(listener);
     } else {

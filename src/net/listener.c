@@ -41,8 +41,13 @@ static jzx_err read_request(struct request *request, const char *address, bool i
     if (request->opts.backlog == 0)
         request->opts.backlog = JZX_DEFAULT_BACKLOG;
     if (request->opts.backlog > INT32_MAX || (request->opts.mode & ~07777u) != 0 ||
+        (unsigned)request->opts.accept_mode > JZX_ACCEPT_PER_WORKER ||
         !jzx__stream_opts_settle(&request->stream, request->opts.stream))
         return JZX_ERR_INVALID_ARG;
+    if (is_unix && request->opts.accept_mode == JZX_ACCEPT_PER_WORKER)
+        return JZX_ERR_UNSUPPORTED;
+    if (request->opts.accept_mode == JZX_ACCEPT_PER_WORKER)
+        request->opts.reuse_port = true;
     request->has_file = is_unix && address != NULL && address[0] != '@';
     return is_unix ? jzx__address_parse_unix(address, &request->address)
                    : jzx__address_parse(address, &request->address);
@@ -126,6 +131,7 @@ static jzx_err make(struct jzx__own *own, const struct opened *opened,
     jzx__socket_lock(socket);
     jzx__list_init(&listener->accepts);
     listener->stream = request->stream;
+    listener->accept_mode = (uint8_t)request->opts.accept_mode;
     listener->family = (uint8_t)request->address.any.sa_family;
     listener->connections_max =
         request->opts.connections_max == 0 ? UINT32_MAX : request->opts.connections_max;

@@ -19,7 +19,8 @@ struct jzx__listener {
     uint32_t connections;     /* accepted, and not closed yet */
     uint32_t connections_max; /* UINT32_MAX: no limit */
     uint8_t family;
-    bool is_limited; /* L1 */
+    uint8_t accept_mode; /* jzx_accept_mode */
+    bool is_limited;     /* L1 */
     bool is_starved;
     struct jzx__message *file; /* the payload is its struct jzx__unix_file; or NULL */
 };

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "fiber/fiber.h"
 #include "io/watch_fd.h"
+#include "net/place.h"
 #include "timer/timer.h"
 
 #include <errno.h>
@@ -112,6 +113,7 @@ struct jzx__socket *jzx__socket_create(struct jzx_loop *loop, int fd, enum jzx__
     socket->lister = JZX_NOBODY;
     socket->home = NULL;
     socket->spare = NULL;
+    socket->noted = socket->counted = 0;
     socket->ask = (struct jzx__node){.lane = JZX__LANE_SOCKET_ASK};
     jzx__registration_init(&socket->registration, &registration_ops, fd, JZX__POLL_EDGE);
     memset(socket + 1, 0, JZX__SOCKET_SIZE - sizeof *socket);
@@ -270,6 +272,7 @@ static int list(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__
     if (err < 0)
         return err;
     socket->home = reactor;
+    jzx__socket_count(socket, me);
     if (jzx__list_is_empty(&own->sockets))
         jzx__actor_pin(actor);
     jzx__list_push_back(&own->sockets, &socket->at_owner);
@@ -316,10 +319,12 @@ static bool ask(struct jzx__socket *socket, struct jzx__worker *me, jzx_actor_id
 /* The same for one that is to be listed there, with what that needs. */
 static jzx_err ask_to_list(struct jzx__socket *socket, struct jzx__worker *me, jzx_actor_id id) {
     struct jzx_loop *loop = socket->loop;
-    const struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
     struct jzx__cold *spare = NULL;
     if (actor == NULL)
         return jzx__mailbox_gone(loop);
+    if (may_act_for(me, actor))
+        jzx__socket_place_owner(socket, me, actor);
     if (!jzx__spare_prepare(loop, me, actor, JZX__PART_IO, &spare))
         return JZX_ERR_NO_MEMORY;
     socket->spare = spare;
@@ -414,6 +419,7 @@ static void shut(struct jzx__socket *socket, struct jzx__worker *me, struct jzx_
         return;
     socket->flags |= JZX__SOCKET_CLOSED;
     socket->generation++; /* N2 */
+    jzx__socket_uncount(socket);
     end(socket, me, JZX_ERR_CLOSED, done);
 }
 
@@ -676,6 +682,10 @@ static bool open_net(struct jzx_loop *loop, const jzx_config *config) {
     if (net == NULL)
         return false;
     memset(net, 0, sizeof *net);
+    if (!jzx__net_open_loads(loop, net)) {
+        jzx__free(&loop->sched.allocator, net, sizeof *net);
+        return false;
+    }
     jzx__lock_init(&net->lock);
     jzx__list_init(&net->free);
     loop->parts[JZX__PART_NET] = net;
@@ -698,6 +708,7 @@ static void close_net(struct jzx_loop *loop) {
                               JZX_CACHE_LINE);
     }
     jzx__lock_deinit(&net->lock);
+    jzx__net_close_loads(loop, net);
     jzx__free(&loop->sched.allocator, net, sizeof *net);
     loop->parts[JZX__PART_NET] = NULL;
 }

@@ -27,6 +27,9 @@
  *   net/N8  the lock of a new socket may be taken under another one, as that of its listener:
  *           nobody knows the socket. A thread with a stale handle may have the lock for a moment,
  *           in which it takes no other.
+ *   net/N9  `counted` is the worker among whose sockets it counts: where it is registered or was
+ *           last, or where it is going to be. `noted` and STAYS say where the first actor begins
+ *           that an accepted stream is given to; both end when it is brought there (place.h).
  *
  * Rejected: requests by message to the owner's worker (a read by anybody else would cost two turns;
  * and a turn that has lost its worker would need them for everything); a lock-free record (a
@@ -50,6 +53,7 @@ enum jzx__socket_kind {
 
 #define JZX__SOCKET_ASKING 0x01u /* N4 */
 #define JZX__SOCKET_CLOSED 0x02u
+#define JZX__SOCKET_STAYS 0x04u /* N9 */
 
 /* Of a record, whatever kind of socket it is. */
 #define JZX__SOCKET_SIZE 448u
@@ -138,17 +142,25 @@ struct jzx__socket {
     struct jzx__waiter *timer; /* or NULL; the home worker's */
     struct jzx__link at_owner; /* in the list of the lister; of a free record: see free */
     struct jzx__cold *spare;   /* that the ask brings along (part.h) */
+    uint16_t noted;            /* N9, both: one more than the index of a worker; 0: none */
+    uint16_t counted;
 };
 
 #define JZX__SOCKET_FIRST                                                                          \
     64u /* records of the first chunk; each further one doubles their number */
 #define JZX__SOCKET_CHUNK_COUNT 20u
 
+/* What a worker has of sockets: N9. A hint. */
+struct jzx__socket_load {
+    _Atomic uint32_t count;
+};
+
 /* Of a loop. */
 struct jzx__net {
     _Atomic(char *) chunks[JZX__SOCKET_CHUNK_COUNT];
     _Atomic uint32_t minted;
-    struct jzx__lock lock; /* of what follows */
+    struct jzx__socket_load *loads; /* one for each worker */
+    struct jzx__lock lock;          /* of what follows */
     struct jzx__list free;
     uint32_t open_count;
 };

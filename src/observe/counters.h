@@ -21,6 +21,7 @@
     X(explored)                                                                                    \
     X(gathered)                                                                                    \
     X(followed)                                                                                    \
+    X(placed)                                                                                      \
     X(stalls)                                                                                      \
     X(handovers)                                                                                   \
     X(held_up)                                                                                     \

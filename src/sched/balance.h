@@ -45,6 +45,14 @@ struct jzx__window {
     uint32_t *crossed_to; /* per worker */
 };
 
+/* How busy a worker is that accepts connections: see place.h. */
+struct jzx__rest {
+    uint64_t until_ns; /* from then on it is busy */
+    uint64_t at_ns;    /* when the CPU time of its thread was read last, */
+    uint64_t cpu_ns;   /* what that was, */
+    uint64_t off_ns;   /* and how long it has slept since */
+};
+
 /* What the tick learns about a worker's traffic, and what it decides by. */
 struct jzx__balance {
     struct jzx__waits waits;
@@ -53,6 +61,7 @@ struct jzx__balance {
     uint64_t msg_ns;      /* light time per message in the last window */
     uint64_t calm_msg_ns; /* the same, in windows without much crossing; 0: not known */
     uint64_t slept_at_ns;
+    struct jzx__rest rest;
     _Atomic uint32_t cost;  /* crossing per 1024 of light time, in the last window: for others */
     _Atomic uint32_t usage; /* busy per 1024, in the last window: for others */
 

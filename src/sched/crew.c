@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
+#include "sched/place.h"
 #include "sched/report.h"
 #include "sched/sched.h"
 #include "sched/watchdog.h"
@@ -263,6 +264,7 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 /* Inside the bracket; left at the end. */
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
+    jzx__place_begin(me);
     if (me->taken_at_ns != 0 && me->io_count != 0)
         me->poll_due = true; /* with io_uring the requests are armed anew: that costs, too */
     else if (me->taken_at_ns != 0)

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "sched/balance.h"
+#include "sched/place.h"
 #include "sched/sched.h"
 
 #include "jzx/time.h"
@@ -210,11 +211,11 @@ void jzx__worker_idle(struct jzx__worker *me) {
     JZX_ASSERT_OWNER(me);
     if (me->poll_due || jzx__balance_find_work(me))
         return;
-    uint64_t now = jzx__clock_now(&sched->clock);
-    jzx__balance_suspend(me, now);
+    uint64_t idle_at_ns = jzx__clock_now(&sched->clock);
+    jzx__balance_suspend(me, idle_at_ns);
     /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
     if (jzx__atomic_sub_seq_cst(&sched->active, 1u) > 1)
-        jzx__crew_hurry(&sched->crew, now); /* W9: the other may be in a long turn */
+        jzx__crew_hurry(&sched->crew, idle_at_ns); /* W9: the other may be in a long turn */
     if (run_is_over(me))
         jzx__sched_end_run(sched);
     else if (!spin(me))
@@ -225,6 +226,7 @@ void jzx__worker_idle(struct jzx__worker *me) {
         return;
     jzx__crew_poke(&sched->crew);
     jzx__worker_resume(me);
+    jzx__place_wake(me, idle_at_ns);
     if (!jzx__worker_has_work(me) && !me->poll_due)
         jzx__balance_find_work(me);
     if (somebody_offers(me) || !jzx__global_is_empty_seq_cst(&sched->global)) /* K5 */

@@ -91,6 +91,24 @@ JZX_TEST(a_panic_handler_ends_the_actor_by_the_current_context, "C20") {
     assert_string_equal(seen.text, "index out of bounds");
 }
 
+/* Tables of children are often constant. */
+static const uint16_t places[] = {JZX_PLACE_WORKER(0), JZX_PLACE_WORKER(JZX_WORKERS_MAX - 1),
+                                  JZX_PLACE_WORKER(JZX_WORKERS_MAX)};
+
+JZX_TEST(the_place_of_a_worker_evaluates_its_index_once_and_is_a_constant_for_a_constant) {
+    uint32_t next = 0;
+    uint64_t wide = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(JZX_PLACE_WORKER(next++ % 2), jzx_place_worker(i % 2));
+        assert_int_equal(JZX_PLACE_WORKER(wide++), jzx_place_worker(i));
+    }
+    assert_int_equal(next, 8);
+    assert_int_equal(wide, 8);
+    assert_int_equal(places[0], jzx_place_worker(0));
+    assert_int_equal(places[1], jzx_place_worker(JZX_WORKERS_MAX - 1));
+    assert_int_equal(places[2], UINT16_MAX - 1);
+}
+
 JZX_TEST(place_worker_is_the_macro) {
     assert_int_equal(jzx_place_worker(0), JZX_PLACE_WORKER(0));
     assert_int_equal(jzx_place_worker(1023), JZX_PLACE_WORKER(1023));

@@ -332,7 +332,8 @@ JZX_TEST(options_begin_as_their_macros_say) {
     JZX_EXPECT_EQ(jzx_listen_opts_init(&listen, sizeof listen), JZX_OK);
     JZX_EXPECT(listen.size == sizeof listen && listen.backlog == JZX_DEFAULT_BACKLOG &&
                listen.connections_max == 0 && !listen.reuse_port && !listen.v6_only &&
-               listen.mode == 0 && listen.stream == NULL);
+               listen.mode == 0 && listen.stream == NULL &&
+               listen.accept_mode == JZX_ACCEPT_SPREAD);
     JZX_EXPECT_EQ(jzx_connect_opts_init(&connect, sizeof connect), JZX_OK);
     JZX_EXPECT(connect.size == sizeof connect && connect.local == NULL && connect.stream == NULL);
     JZX_EXPECT_EQ(jzx_stream_opts_init(&stream, 0), JZX_ERR_INVALID_ARG);

@@ -24,7 +24,8 @@ static const jzx_stream_opts *stream_opts(struct fuzz *f, jzx_stream_opts *opts)
 
 static const jzx_listen_opts *listen_opts(struct fuzz *f, jzx_listen_opts *opts) {
     *opts = JZX_LISTEN_OPTS(.backlog = BELOW(3), .connections_max = BELOW(3),
-                            .reuse_port = fuzz_chance(f, 4), .v6_only = fuzz_chance(f, 4));
+                            .reuse_port = fuzz_chance(f, 4), .v6_only = fuzz_chance(f, 4),
+                            .accept_mode = (jzx_accept_mode)BELOW(4));
     opts->size = fuzz_options_size(f, sizeof *opts);
     return fuzz_chance(f, 3) ? NULL : opts;
 }

@@ -299,6 +299,8 @@ pub const StreamOpts = extern struct {
     flags: StreamFlags = .{},
 };
 
+pub const AcceptMode = enum(c_uint) { spread, local, per_worker };
+
 pub const ListenOpts = extern struct {
     size: usize = @sizeOf(ListenOpts),
     backlog: u32 = 0,
@@ -306,6 +308,7 @@ pub const ListenOpts = extern struct {
     flags: ListenFlags = .{},
     mode: u32 = 0,
     stream: ?*const StreamOpts = null,
+    accept_mode: AcceptMode = .spread,
 };
 
 pub const ConnectOpts = extern struct {

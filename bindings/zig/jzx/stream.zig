@@ -38,6 +38,7 @@ const Op = ops.Op;
 /// `stream` of the last two is a pointer to options of the first kind: `.stream = &.{ ... }`.
 pub const Options = c.StreamOpts;
 pub const ListenOptions = c.ListenOpts;
+pub const AcceptMode = c.AcceptMode;
 pub const ConnectOptions = c.ConnectOpts;
 
 /// A picture of the moment; `owner` is the number of an `Id`.

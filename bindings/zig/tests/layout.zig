@@ -172,6 +172,7 @@ const enums = .{
     .{ c.ChildState, "JZX_CHILD_" },
     .{ c.LogLevel, "JZX_LOG_" },
     .{ c.Balance, "JZX_BALANCE_" },
+    .{ c.AcceptMode, "JZX_ACCEPT_" },
     .{ c.OnWait, "JZX_ON_WAIT_" },
     .{ c.OnStall, "JZX_ON_STALL_" },
     .{ c.StreamEventKind, "JZX_STREAM_" },
