@@ -32,6 +32,8 @@ enum jzx__stall_cause jzx__cause_of_past(const struct jzx__usage *before,
         return JZX__CAUSE_UNKNOWN;
     if (has_computed(before, now, enough_ns))
         return JZX__CAUSE_COMPUTES;
+    if (now->delay_ns == 0)
+        return JZX__CAUSE_UNKNOWN;
     bool waited = now->delay_ns - before->delay_ns >= (now->at_ns - before->at_ns) / 2;
     return waited ? JZX__CAUSE_HELD_UP : JZX__CAUSE_BLOCKED;
 }

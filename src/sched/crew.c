@@ -114,7 +114,8 @@ static void note_usage(const struct jzx__worker *worker, struct jzx__thread *thr
     struct jzx__usage now = {.at_ns = at_ns};
     /* relaxed: written by this thread, or before it was started */
     jzx__thread_usage(thread->handle, jzx__atomic_load_relaxed(&thread->tid), &now);
-    seat->used_ns = now.cpu_ns - seat->lost_usage.cpu_ns;
+    bool known = now.cpu_ns != 0 && seat->lost_usage.cpu_ns != 0;
+    seat->used_ns = known ? now.cpu_ns - seat->lost_usage.cpu_ns : 0;
     seat->cause =
         jzx__cause_of_past(&seat->lost_usage, &now, worker->sched->crew.stall_after_ns / 2);
 }

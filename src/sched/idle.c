@@ -214,7 +214,7 @@ void jzx__worker_idle(struct jzx__worker *me) {
     uint64_t idle_at_ns = jzx__clock_now(&sched->clock);
     jzx__balance_suspend(me, idle_at_ns);
     /* seq_cst: pairs with the loads of those who make work visible and look who is awake (K4) */
-    if (jzx__atomic_sub_seq_cst(&sched->active, 1u) > 1)
+    if (jzx__atomic_sub_seq_cst(&sched->active, 1u) > 1 && jzx__sched_has_idle(sched))
         jzx__crew_hurry(&sched->crew, idle_at_ns); /* W9: the other may be in a long turn */
     if (run_is_over(me))
         jzx__sched_end_run(sched);

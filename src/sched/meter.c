@@ -106,15 +106,16 @@ void jzx__meter_begin(struct jzx__worker *me, uint64_t now) {
 
 /* The tick that asks has read the clock. A thread that is not known to have computed was held up if
  * it has waited for a CPU for half of the time, since the last stall. */
-enum jzx__stall_cause jzx__meter_cause(struct jzx__worker *me, uint64_t elapsed_ns) {
+enum jzx__stall_cause jzx__meter_cause(struct jzx__worker *me, uint64_t elapsed_ns,
+                                       uint64_t *delay_ns) {
     struct jzx__usage usage;
     jzx__thread_usage(pthread_self(), jzx__thread_id(), &usage);
-    uint64_t delay_ns = usage.delay_ns - me->meter.delay_ns;
+    *delay_ns = usage.delay_ns - me->meter.delay_ns;
     uint64_t used_ns = computed_ns(me, usage.cpu_ns, jzx__worker_last_tick(me), elapsed_ns);
     me->meter.delay_ns = usage.delay_ns;
     if (used_ns >= elapsed_ns / 2 || used_ns >= me->sched->crew.stall_after_ns / 2)
         return JZX__CAUSE_COMPUTES;
-    if (delay_ns >= elapsed_ns / 2)
+    if (*delay_ns >= elapsed_ns / 2)
         return JZX__CAUSE_HELD_UP;
     return usage.cpu_ns != 0 ? JZX__CAUSE_BLOCKED : JZX__CAUSE_UNKNOWN;
 }

@@ -80,8 +80,10 @@ void jzx__meter_measure_turn(struct jzx__worker *me);
 /* Puts a task into its class, after a turn of that length (W7). */
 void jzx__meter_file(struct jzx__worker *me, struct jzx__task *task, uint64_t turn_ns);
 
-/* The reason why the message took long that has just ended, as far as this thread knows. */
-enum jzx__stall_cause jzx__meter_cause(struct jzx__worker *me, uint64_t elapsed_ns);
+/* The reason why the message took long that has just ended, as far as this thread knows; and how
+ * long the thread has waited for a CPU since the last stall. */
+enum jzx__stall_cause jzx__meter_cause(struct jzx__worker *me, uint64_t elapsed_ns,
+                                       uint64_t *delay_ns);
 
 /* A turn that went on without the worker is over, and about to be taken back: no tick has weighed
  * its message. */

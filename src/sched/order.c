@@ -179,14 +179,12 @@ static struct jzx__task *pick_heavy(struct jzx__order *order) {
     return task;
 }
 
-/* A hog, likewise. A worker with I/O gives it away even if nobody waits here: a request may come
- * while it runs. */
+/* A hog, likewise. */
 static struct jzx__task *pick_hog(struct jzx__order *order) {
     struct jzx__worker *me = worker_of(order);
     if (order->hogs.depth == 0)
         return NULL;
-    if ((me->io_count != 0 || light_waits(order) || order->heavy.depth != 0) &&
-        jzx__balance_offer_long(me))
+    if ((light_waits(order) || order->heavy.depth != 0) && jzx__balance_offer_long(me))
         return NULL;
     struct jzx__task *task = jzx__runq_pop_front(&order->hogs);
     if (task != NULL)

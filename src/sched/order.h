@@ -55,8 +55,9 @@
  *             attentive (jzx__sched_submit);
  *         (b) else within relieve_after_ns and a wake-up: the watchdog gives the worker of the long
  *             turn to another thread, or empties it (relief.c), and looks at the global queue, as a
- *             worker that seemed attentive may have begun a long turn. The first long turn after
- *             JZX__LULL_NS without one: within 6 ms. */
+ *             worker that seemed attentive may have begun a long turn. Within 6 ms
+ *             for the first long turn after JZX__LULL_NS without one, and for what comes to a turn
+ *             that has lasted longer than that. */
 #ifndef JZX_SCHED_ORDER_H
 #define JZX_SCHED_ORDER_H
 

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/futex.h"
+#include "sched/balance.h"
 #include "sched/crew.h"
 
 #include <sched.h>
@@ -74,12 +75,14 @@ bool jzx__relief_has_driver(struct jzx__sched *sched, struct jzx__worker *worker
     return next != NULL;
 }
 
-void jzx__relief_prepare(struct jzx__sched *sched) {
+bool jzx__relief_prepare(struct jzx__sched *sched) {
     struct jzx__crew *crew = &sched->crew;
     jzx__lock_acquire(&crew->lock);
     if (crew->spares == NULL)
         unchoose(crew, take_spare(sched));
+    bool is_there = crew->spares != NULL;
     jzx__lock_release(&crew->lock);
+    return is_there;
 }
 
 /* ---- taking ---- */
@@ -137,6 +140,7 @@ bool jzx__relief_take(struct jzx__sched *sched, struct jzx__worker *worker, stru
     jzx__parker_wake(&worker->parker);
     await_leave(seat);
     worker->taken_at_ns = *next != NULL ? began_ns : 0;
+    worker->meter.cpu_of = NULL; /* its next thread notes what it has used by then */
     /* relaxed: the thread wrote it before it left */
     struct jzx__task *task = jzx__atomic_load_relaxed(&seat->task);
     if (task != NULL) {
@@ -192,7 +196,7 @@ static bool empty_queues(struct jzx__worker *worker, uint32_t *moved) {
 
 /* Takes in what others have made ready, and moves it and all else that may run elsewhere to the
  * global queue. Turns that have returned stay where they are: to take them back runs destructors
- * and observers. What is on offer stays on offer. */
+ * and observers. */
 static void empty(struct jzx__sched *sched, struct jzx__worker *worker) {
     struct jzx__seat *seat = &sched->crew.watcher.seat;
     struct jzx__seat *before = jzx__seat_of_thread;
@@ -202,6 +206,8 @@ static void empty(struct jzx__sched *sched, struct jzx__worker *worker) {
     jzx__atomic_store_relaxed(&seat->in_runtime, 1u);
     jzx__crew_sit(seat, worker, false);
     worker->has_rest = true;
+    while (jzx__balance_reclaim(worker))
+        continue;
     for (uint32_t looks = 0; looks < ENTRY_LOOKS && worker->has_rest; looks++) {
         if (looks != 0)
             sched_yield();
@@ -255,10 +261,10 @@ void jzx__relief_give(struct jzx__sched *sched, struct jzx__thread *next,
         /* seq_cst: pairs with the loads of threads that make work visible and look which worker is
          * awake (K4), as for a worker that falls asleep */
         jzx__atomic_sub_seq_cst(&sched->active, 1u);
+        leave(sched, worker);
         if (!crew->limit_is_told && sched->ops.tell_limit != NULL)
             sched->ops.tell_limit(worker);
         crew->limit_is_told = true;
-        leave(sched, worker);
         return;
     }
     jzx__lock_acquire(&crew->lock);

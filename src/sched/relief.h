@@ -29,7 +29,7 @@ bool jzx__relief_look(struct jzx__sched *sched, struct jzx__worker *worker);
 /* A turn must last that long before a relief pays. */
 uint64_t jzx__relief_pays_after(const struct jzx__crew *crew);
 
-/* Starts a spare ahead, if there is none. */
-void jzx__relief_prepare(struct jzx__sched *sched);
+/* Starts a spare ahead, if there is none. False if it cannot. */
+bool jzx__relief_prepare(struct jzx__sched *sched);
 
 #endif

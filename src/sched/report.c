@@ -169,9 +169,10 @@ void jzx__report_tick(struct jzx__worker *me, struct jzx__task *task, uint64_t e
         end_own_report(me);
     } else if (single && task != NULL) { /* else it may have been many messages */
         struct jzx__stall stall = jzx__stall_of(jzx__seat_of_thread, elapsed_ns);
-        stall.cause = jzx__meter_cause(me, elapsed_ns);
+        uint64_t delay_ns;
+        stall.cause = jzx__meter_cause(me, elapsed_ns, &delay_ns);
         if (stall.cause == JZX__CAUSE_HELD_UP) {
-            jzx__report_held_up(me, elapsed_ns);
+            jzx__report_held_up(me, delay_ns);
             return;
         }
         jzx__counter_add(&me->counters.stalls, 1);

@@ -85,6 +85,7 @@ struct jzx__crew {
     _Atomic uint32_t lost_count;  /* turns that go on without a worker; a hint */
     struct jzx__thread watcher;   /* the watchdog's own, while it drives a worker (C7) */
     uint64_t ticks_seen;          /* the watchdog's: the sum of all ticks at the last look */
+    uint64_t prepare_at_ns;       /* the watchdog's: no spare is started ahead before that time */
     bool limit_is_told;           /* the watchdog's: the log says that no spare was left */
     pthread_t watchdog;
     bool is_watched;

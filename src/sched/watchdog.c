@@ -72,18 +72,23 @@ static bool has_ready_input(const struct jzx__worker *worker) {
     return entry.fd >= 0 && poll(&entry, 1, 0) > 0;
 }
 
-/* True if something waits for the worker that another thread could go on with: ready tasks, what
- * others have brought, timers, a stop, or I/O. All but the first are looked at as they are, but
- * plain words: a hint. */
-JZX_PEEKS static bool has_waiting(const struct jzx__worker *worker, uint64_t now) {
+/* True if tasks wait for the worker. Their queues are the worker's own: a hint. */
+JZX_PEEKS static bool has_tasks(const struct jzx__worker *worker) {
     const struct jzx__order *order = &worker->order;
     uint32_t depth = jzx__peek(&order->woken.depth) | jzx__peek(&order->spawned.depth) |
                      jzx__peek(&order->heavy.depth) | jzx__peek(&order->hogs.depth) |
                      jzx__peek(&order->ranked[JZX__CRITICAL].depth) |
                      jzx__peek(&order->ranked[JZX__HIGH].depth) |
                      jzx__peek(&order->ranked[JZX__LOW].depth);
-    if (depth != 0 || jzx__peek(&order->next) != NULL || jzx__peek(&worker->inject_rest) != NULL ||
-        jzx__peek(&worker->due_ns) <= now ||
+    return depth != 0 || jzx__peek(&order->next) != NULL ||
+           jzx__peek(&worker->inject_rest) != NULL || jzx__deque_count(&worker->deque) != 0 ||
+           !jzx__feed_is_empty(&worker->feeds[JZX__FEED_INJECT]);
+}
+
+/* True if something waits for the worker that another thread could go on with: tasks, mail that
+ * others have brought, timers, a stop, or I/O. A hint. */
+JZX_PEEKS static bool has_waiting(const struct jzx__worker *worker, uint64_t now) {
+    if (has_tasks(worker) || jzx__peek(&worker->due_ns) <= now ||
         jzx__peek(&worker->seen.stop) != jzx__sched_stop_state(worker->sched))
         return true;
     for (uint32_t i = 0; i < worker->sched->feed_count; i++) {
@@ -149,6 +154,15 @@ static bool relieve(struct jzx__sched *sched, struct jzx__worker *worker,
     return true;
 }
 
+/* W9: a turn that holds others up beside an idle worker. If no thread is left to drive its worker,
+ * relief helps tasks alone. */
+static bool wants_relief(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t age,
+                         uint64_t now) {
+    return sched->crew.can_take && age >= jzx__relief_pays_after(&sched->crew) &&
+           jzx__sched_busy(sched) < sched->cpu_count && has_waiting(worker, now) &&
+           (has_tasks(worker) || jzx__relief_has_driver(sched, worker));
+}
+
 /* ---- stalls ---- */
 
 /* Fills in the cause and the stack of a stall. False if the thread has no CPU: then it is counted,
@@ -174,16 +188,18 @@ static bool examine(struct jzx__sched *sched, struct jzx__worker *worker,
 static void handle_stall(struct jzx__sched *sched, struct jzx__worker *worker,
                          struct sighting *seen) {
     struct jzx__long_turn *noted = &worker->long_turn;
+    uint64_t now = jzx__clock_now(&sched->clock);
     seen->is_news = worker->reported_ns != seen->tick;
-    if (seen->is_news) {
-        if (!examine(sched, worker, thread_of(seen->seat), &noted->usage, &noted->is_held_up,
-                     &seen->stall))
-            return;
-        if (tick_of(worker) != seen->tick)
-            return; /* the signal has ended what it waited for */
+    if (seen->is_news && !examine(sched, worker, thread_of(seen->seat), &noted->usage,
+                                  &noted->is_held_up, &seen->stall)) {
+        seen->is_news = false; /* its thread has no CPU: there may be one for others */
+        if (wants_relief(sched, worker, age_of(seen->tick, now), now))
+            relieve(sched, worker, seen);
+        return;
     }
-    bool pays =
-        has_waiting(worker, jzx__clock_now(&sched->clock)) || jzx__relief_has_driver(sched, worker);
+    if (tick_of(worker) != seen->tick)
+        return; /* the signal has ended what it waited for */
+    bool pays = has_tasks(worker) || jzx__relief_has_driver(sched, worker);
     if (!(pays && relieve(sched, worker, seen)) && seen->is_news)
         jzx__report_open(worker, &seen->stall, seen->tick);
 }
@@ -276,13 +292,6 @@ static bool observe(struct jzx__worker *worker, struct jzx__seat *seat, uint64_t
     return tick_of(worker) == tick;
 }
 
-/* W9: a turn that holds others up beside an idle worker. */
-static bool wants_relief(struct jzx__sched *sched, const struct jzx__worker *worker, uint64_t age,
-                         uint64_t now) {
-    return sched->crew.can_take && age >= jzx__relief_pays_after(&sched->crew) &&
-           jzx__sched_busy(sched) < sched->cpu_count && has_waiting(worker, now);
-}
-
 /* From that age of a tick on the watchdog asks for the next one. */
 static uint64_t ask_after(const struct jzx__crew *crew) {
     return sooner(crew->stall_after_ns / 2, crew->relieve_after_ns / 4);
@@ -299,8 +308,10 @@ static void look_again(struct jzx__sched *sched, struct jzx__worker *worker, str
                        uint64_t now) {
     struct jzx__crew *crew = &sched->crew;
     uint64_t age = age_of(seen->tick, now);
-    /* relaxed: a hint */
-    jzx__atomic_store_relaxed(&crew->long_at_ns, now);
+    if (age < JZX__LULL_NS) { /* else it may go on for ever, and nothing wait for it */
+        /* relaxed: a hint */
+        jzx__atomic_store_relaxed(&crew->long_at_ns, now);
+    }
     if (age >= crew->stall_after_ns &&
         age_of(worker->long_turn.usage.at_ns, now) >= crew->stall_after_ns / 4)
         handle_stall(sched, worker, seen);
@@ -315,6 +326,11 @@ static bool was_long(const struct jzx__crew *crew, uint64_t now) {
     return long_ns != 0 && age_of(long_ns, now) < JZX__LULL_NS;
 }
 
+static uint64_t doze_of(const struct jzx__crew *crew) {
+    uint64_t doze_ns = sooner(DOZE_NS, crew->stall_after_ns / 2);
+    return doze_ns < LOOK_NS ? LOOK_NS : doze_ns;
+}
+
 /* One look at a worker. Returns when to look again, JZX_NEVER while it sleeps. */
 static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, uint64_t now) {
     const struct jzx__crew *crew = &sched->crew;
@@ -326,7 +342,7 @@ static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, ui
         jzx__report_end(worker, now);
     if (sleeps)
         return JZX_NEVER;
-    uint64_t doze_ns = sooner(DOZE_NS, crew->stall_after_ns / 2);
+    uint64_t doze_ns = doze_of(crew);
     if (age_of(tick, now) < ask_after(crew))
         return after(doze_ns, now);
     struct sighting seen = {.stall = {.elapsed_ns = age_of(tick, now)}, .tick = tick};
@@ -338,7 +354,7 @@ static uint64_t look_at(struct jzx__sched *sched, struct jzx__worker *worker, ui
     jzx__atomic_store_relaxed(&worker->meter.tick_left, 1u);
     if (worker->long_turn.tick != tick) {
         note(worker, seen.seat, tick, now);
-        return after(sooner(LOOK_NS, doze_ns / 4), now);
+        return after(jzx__sched_has_idle(sched) ? LOOK_NS : doze_ns, now);
     }
     look_again(sched, worker, &seen, now);
     uint64_t stall_ns = after(crew->stall_after_ns, tick);
@@ -379,10 +395,13 @@ static bool is_urgent(struct jzx__sched *sched, uint64_t now) {
            jzx__sched_has_idle(sched);
 }
 
-/* A worker that looked at the global queue may have begun a long turn right afterwards (W9). */
+/* A worker that looked at the global queue may have begun a long turn right afterwards (W9), and so
+ * may the thief that was to come for an offer. */
 static void look_at_global(struct jzx__sched *sched) {
-    if (jzx__global_count(&sched->global) != 0 && jzx__sched_has_idle(sched) &&
-        !JZX__MUTANT(watchdog_ignores_global))
+    bool waits = jzx__global_count(&sched->global) != 0 && !JZX__MUTANT(watchdog_ignores_global);
+    for (uint32_t i = 0; i < sched->worker_count && !waits; i++)
+        waits = jzx__deque_count(&sched->workers[i]->deque) != 0;
+    if (waits && jzx__sched_has_idle(sched))
         jzx__sched_wake_one(sched);
 }
 
@@ -395,7 +414,8 @@ static struct plan look_around(struct jzx__sched *sched, uint64_t now) {
     if (is_urgent(sched, now)) {
         plan.pace = JZX__WATCH_LOOKS;
         plan.due_ns = sooner(plan.due_ns, after(LOOK_NS, now));
-        jzx__relief_prepare(sched);
+        if (now >= sched->crew.prepare_at_ns && !jzx__relief_prepare(sched))
+            sched->crew.prepare_at_ns = now + JZX__LULL_NS;
     } else if (plan.due_ns == JZX_NEVER && !ticked && !users) {
         plan.pace = JZX__WATCH_SLEEPS;
     } else {

@@ -75,7 +75,11 @@ void jzx__task_inject(struct jzx__task *task, struct jzx__worker *me) {
 /* ---- taking in ---- */
 
 void jzx__worker_welcome(struct jzx__worker *me, struct jzx__task *task) {
-    if (JZX_UNLIKELY(me->seen.stop == JZX__STOPPING))
+    if (JZX_LIKELY(me->seen.stop != JZX__STOPPING))
+        return;
+    if (jzx__seat_of_thread == &me->sched->crew.watcher.seat)
+        me->seen.stop = JZX__OPEN; /* no user code here (C7): the next driver asks all again */
+    else
         me->sched->ops.ask_to_end(me, task); /* K7 */
 }
 
