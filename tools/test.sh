@@ -218,6 +218,20 @@ compare_abi() {
     [ $status -eq 0 ] || [ "$(version_of "$old")" != "$(version_of "$root")" ]
 }
 
+# Link-time optimisation must not undo JZX_ACROSS_WAIT (src/base/compiler.h). Without a pattern the
+# suites of fibers and of what they wait for.
+run_lto() {
+    asked=$pattern
+    waiting='nomad|fiber|stream|udp|unix_file|future|async|combine|scope|executor|sync'
+    [ -n "$pattern" ] || pattern="^(api|stress)\.($waiting)"
+    run_leg lto dev -DJZX_PROJECT_TESTS=OFF -DJZX_EXAMPLES=OFF \
+        -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
+    pattern=$asked
+    check lto "lto: no function that waits looks up its thread" \
+        sh "$root/tests/house/across_wait_code.sh" "$root/build/lto/libjzx.a" \
+        "$root/build/lto/across_wait" "$(c_compiler)" -flto -O2
+}
+
 run_abidiff() {
     want abidiff git
     is_present abidiff || { skip abi "no abidiff here"; return; }
@@ -303,6 +317,7 @@ cmd_test() {
     fi
     if [ $scope = all ]; then
         run_other_compiler_and_shared
+        run_lto
         run_musl
         run_aarch64
         run_cortex_m

@@ -154,8 +154,8 @@ typedef struct jzx_stats {
                          * return */
     uint64_t held_up;    /* times that a worker's thread had no CPU for most of stall_after_ns */
     uint64_t held_up_ns; /* how long it waited for one then */
-    uint64_t placed;     /* actors that began on another worker, with an accepted stream that they
-                          * were given (jzx_accept_mode) */
+    uint64_t placed;     /* new actors that began on another worker because of the accepted stream
+                          * that they were given (jzx_accept_mode) */
 } jzx_stats;
 
 /* Takes one line of jzx_loop_dump. */

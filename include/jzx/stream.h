@@ -319,19 +319,20 @@ JZX_API jzx_err jzx_stream_set_linger(jzx_loop *loop, jzx_stream stream, int sec
 
 /* ---- listeners; jzx_tcp_listen and jzx_unix_listen make them ---- */
 
-/* Where an actor begins that is given an accepted stream, if it has not begun yet: new ones, as of
- * a listener that spawns an actor for each connection. It stays there with the stream. An actor
- * with a place or a priority of its own begins where it would anyway. docs/io.md says which mode is
- * for which server. */
+/* Chooses the worker that serves a connection. The choice takes effect when jzx_stream_give hands
+ * an accepted stream to an actor that has not begun, as in a listener that spawns an actor for each
+ * connection: the actor begins on that worker and stays there with the stream. An actor with a
+ * place or a priority of its own begins where it would anyway. docs/io.md says which mode suits
+ * which server. */
 typedef enum jzx_accept_mode {
-    JZX_ACCEPT_SPREAD = 0, /* the worker that accepts; but while that is busy (it has not slept for
-                            * 1 ms), the worker with the fewest sockets. So a server that one core
-                            * can carry stays there, and another uses all of them.
-                            * With JZX_BALANCE_NONE as JZX_ACCEPT_LOCAL */
-    JZX_ACCEPT_LOCAL = 1,  /* the worker of the actor that gives the stream away */
-    JZX_ACCEPT_PER_WORKER = 2 /* likewise, and reuse_port: each worker has a listener of its own at
-                               * the same address, and the system spreads connections over them.
-                               * TCP; else JZX_ERR_UNSUPPORTED */
+    JZX_ACCEPT_SPREAD = 0, /* the accepting worker; while that is busy (it has not slept for 1 ms),
+                            * the worker with the fewest sockets. So one core carries a light
+                            * server, and all cores carry a heavy one. JZX_BALANCE_NONE switches
+                            * this off */
+    JZX_ACCEPT_LOCAL = 1,  /* the worker of the actor that gives the stream away, at any load */
+    JZX_ACCEPT_PER_WORKER = 2 /* the same, with reuse_port: each worker runs a listener of its own
+                               * at one address, and the kernel spreads connections over them. TCP
+                               * only; else JZX_ERR_UNSUPPORTED */
 } jzx_accept_mode;
 
 typedef struct jzx_listen_opts {

@@ -44,7 +44,7 @@ void jzx__socket_count(struct jzx__socket *socket, const struct jzx__worker *wor
     socket->counted = (uint16_t)(worker->index + 1);
 }
 
-/* The worker with the fewest sockets; this one only if all others have more: it accepts, too. */
+/* The worker with the fewest sockets. A tie goes to the others: this worker also accepts. */
 static struct jzx__worker *emptiest(const struct jzx_loop *loop, struct jzx__worker *me) {
     const struct jzx__net *net = jzx__net_of(loop);
     uint32_t count = loop->sched.worker_count;
@@ -64,7 +64,7 @@ static struct jzx__worker *emptiest(const struct jzx_loop *loop, struct jzx__wor
 
 /* ---- connections ---- */
 
-/* Crossing workers costs: what one worker can serve stays there. */
+/* A program may want its actors to stay (JZX_BALANCE_NONE). */
 static bool may_spread(const struct jzx_loop *loop, const struct jzx__worker *me) {
     return me != NULL && loop->sched.worker_count > 1 && loop->sched.balance != JZX_BALANCE_NONE;
 }
@@ -88,7 +88,6 @@ void jzx__socket_place_owner(struct jzx__socket *socket, struct jzx__worker *me,
     uint32_t noted = socket->noted;
     if (socket->flags & JZX__SOCKET_STAYS)
         jzx__place_begin_here(me, &actor->task);
-    socket->flags &= (uint8_t)~JZX__SOCKET_STAYS;
     socket->noted = 0;
     if (noted == 0 || noted == me->index + 1)
         return;

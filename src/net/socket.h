@@ -27,9 +27,10 @@
  *   net/N8  the lock of a new socket may be taken under another one, as that of its listener:
  *           nobody knows the socket. A thread with a stale handle may have the lock for a moment,
  *           in which it takes no other.
- *   net/N9  `counted` is the worker among whose sockets it counts: where it is registered or was
- *           last, or where it is going to be. `noted` and STAYS say where the first actor begins
- *           that an accepted stream is given to; both end when it is brought there (place.h).
+ *   net/N9  `counted` is the worker among whose sockets the socket counts: where it is registered,
+ *           was registered last, or is going to be. `noted` is where a new actor begins that is
+ *           given an accepted stream; the first gift uses it up. STAYS binds each new actor that is
+ *           given the stream to the worker where it was made (place.h).
  *
  * Rejected: requests by message to the owner's worker (a read by anybody else would cost two turns;
  * and a turn that has lost its worker would need them for everything); a lock-free record (a
@@ -142,7 +143,7 @@ struct jzx__socket {
     struct jzx__waiter *timer; /* or NULL; the home worker's */
     struct jzx__link at_owner; /* in the list of the lister; of a free record: see free */
     struct jzx__cold *spare;   /* that the ask brings along (part.h) */
-    uint16_t noted;            /* N9, both: one more than the index of a worker; 0: none */
+    uint16_t noted;            /* N9, as the next: 1 + the index of a worker; 0: none */
     uint16_t counted;
 };
 
@@ -150,7 +151,7 @@ struct jzx__socket {
     64u /* records of the first chunk; each further one doubles their number */
 #define JZX__SOCKET_CHUNK_COUNT 20u
 
-/* What a worker has of sockets: N9. A hint. */
+/* The sockets of a worker (N9). A hint. */
 struct jzx__socket_load {
     _Atomic uint32_t count;
 };

@@ -19,8 +19,8 @@
  *       direction only: a connected group moves whole, independent ones split. Meanwhile the thief
  *       neither explores nor gathers or follows itself, and where tasks gather only heavy ones
  *       leave, and those that never ran: nobody talks to them yet.
- *   B6  place: a task that never ran begins on the worker that the layer above names, at once and
- *       whatever the rules above say, as what it is about to get binds it there (place.h).
+ *   B6  place: a task that never ran begins on the worker that the layer above names, whatever the
+ *       rules above say, because the socket that it gets pins it there (place.h).
  *
  * All of it happens in the tick and on the paths that cross workers; a message that stays pays
  * nothing. docs/balance.md has the rules for users, with their counters. */

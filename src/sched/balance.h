@@ -45,12 +45,12 @@ struct jzx__window {
     uint32_t *crossed_to; /* per worker */
 };
 
-/* How busy a worker is that accepts connections: see place.h. */
+/* Tells whether a worker is too busy for another connection: see place.h. */
 struct jzx__rest {
-    uint64_t until_ns; /* from then on it is busy */
-    uint64_t at_ns;    /* when the CPU time of its thread was read last, */
-    uint64_t cpu_ns;   /* what that was, */
-    uint64_t off_ns;   /* and how long it has slept since */
+    uint64_t until_ns; /* the end of the rest: the worker is busy from then on */
+    uint64_t at_ns;    /* when the CPU time of its thread was read */
+    uint64_t cpu_ns;   /* that CPU time */
+    uint64_t off_ns;   /* sleep since then */
 };
 
 /* What the tick learns about a worker's traffic, and what it decides by. */

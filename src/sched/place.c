@@ -23,7 +23,7 @@ static void rest(struct jzx__worker *me, uint64_t now) {
     read_cpu(me, now);
 }
 
-/* After a short sleep. What was left before does not pass in it. */
+/* After a short sleep, in which the rest did not pass. */
 static void nap(struct jzx__rest *rest, uint64_t idle_at_ns, uint64_t now) {
     uint64_t left_ns = rest->until_ns > idle_at_ns ? rest->until_ns - idle_at_ns : 0;
     uint64_t slept_ns = now - idle_at_ns;
@@ -53,7 +53,7 @@ void jzx__place_wake(struct jzx__worker *me, uint64_t idle_at_ns) {
         rest(me, now);
 }
 
-/* How long its thread was awake without a CPU since it was looked at last. */
+/* How long the thread was awake without a CPU since the last reading. */
 static uint64_t count_lost(struct jzx__worker *me, uint64_t now) {
     const struct jzx__rest before = me->balance.rest;
     read_cpu(me, now);

@@ -275,19 +275,41 @@ JZX_TEST(a_busy_worker_keeps_its_connections_if_it_is_told_to) {
     run_with(&JZX_CONFIG(.workers = 2, .balance = JZX_BALANCE_NONE), serve_many);
     JZX_EXPECT(world.at[0] == 8 && world.placed == 0);
     world.opts.accept_mode = JZX_ACCEPT_LOCAL;
-    run_with(&JZX_CONFIG(.workers = 2), serve_many);
-    JZX_EXPECT(world.at[0] == 8 && world.placed == 0);
-    world.is_unix = true;
-    run_with(&JZX_CONFIG(.workers = 2), serve_many);
-    JZX_EXPECT(world.at[0] == 8 && world.placed == 0);
+    for (uint32_t i = 0; i < 20; i++) { /* nor does the balance take one that has not begun */
+        world.is_unix = i % 2 != 0;
+        run_with(&JZX_CONFIG(.workers = 2, .balance = JZX_BALANCE_EAGER), serve_many);
+        JZX_EXPECT(world.at[0] == 8 && world.placed == 0);
+    }
     close_world();
-    JZX_EXPECT_EQ(jzx_test_runs(), 3 * 9);
+    JZX_EXPECT_EQ(jzx_test_runs(), 21 * 9);
 }
 
-/* ---- a worker that has slept ---- */
+/* ---- a worker that has slept, or has just begun ---- */
 
-static void await_sleep(void) {
+static void serve_at_once(jzx_context *ctx) {
+    const jzx_spawn_opts opts = JZX_SPAWN_OPTS(.fiber = answer_in_fiber);
+    jzx_test_ran();
+    listen_here(ctx);
+    int client = connect_one();
+    begin_one(ctx, accept_one(ctx), &opts);
+    count_report(ctx);
+    end_client(client);
+    world.finished++;
+}
+
+JZX_TEST(a_worker_that_has_just_begun_keeps_its_connections) {
+    open_world();
+    run_with(&JZX_CONFIG(.workers = 2), serve_at_once);
+    JZX_EXPECT(world.at[0] == 1 && world.placed == 0);
+    close_world();
+    JZX_EXPECT_EQ(jzx_test_runs(), 2);
+}
+
+/* When that many connections have ended and worker 0 has nothing left to do. */
+static void await_sleep(uint64_t ended) {
     jzx_worker_stats stats = {.size = sizeof stats};
+    while (fixture_stats(world.loop).exited < ended)
+        sched_yield();
     do {
         sched_yield();
         JZX_EXPECT_EQ(jzx_loop_worker_stats(world.loop, 0, &stats), JZX_OK);
@@ -301,9 +323,9 @@ static void *connect_at_rest(void *unused) {
     while (sem_wait(&is_open) != 0 && errno == EINTR)
         continue;
     for (uint32_t i = 0; i < 4; i++) {
-        await_sleep();
-        pass_time();
-        await_sleep();
+        await_sleep(i);
+        pass_time(); /* in its sleep */
+        await_sleep(i);
         end_client(connect_one());
     }
     return NULL;

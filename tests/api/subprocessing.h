@@ -60,8 +60,9 @@ static inline void in_a_fiber(jzx_fiber_fn fn, void *state) {
 #define STREAM                                                                                     \
     { .kind = JZX_STDIO_STREAM }
 
-/* argv of a shell that runs a script; one at a time. */
-static inline const char *const *shell(const char *script) {
+/* argv of a shell that runs a script; one at a time. Not inlined: a caller that waits may be on
+ * another thread the next time. */
+static __attribute__((noinline, unused)) const char *const *shell(const char *script) {
     static _Thread_local const char *argv[4] = {"/bin/sh", "-c"};
     argv[2] = script;
     return argv;
