@@ -519,6 +519,7 @@ JZX_TEST(one_worker_reports_a_stall_when_it_is_over, "E8") {
         fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = spin, .daemon = true, .name = "spinner"));
     fixture_send(loop, id, GO);
     assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_test_runs(), 1);
     assert_int_equal(events.stall_count, 1);
     assert_int_equal(events.end_count, 1);
     JZX_EXPECT_EQ(events.stalls[0].event.actor, id);
