@@ -173,8 +173,9 @@ typedef struct jzx_config {
                                  * worker, another thread goes on with that after this time (1 ms);
                                  * JZX_NEVER: only when it is reported */
     uint32_t spare_threads_max; /* threads for that, started when needed; 0: 64; JZX_NONE: none. If
-                                 * none is left, the actors that may run on another worker move
-                                 * there, and the others of that worker wait */
+                                 * none is left, the log says so once in a run. Actors that may run
+                                 * on another worker move there, if one is left that is not blocked;
+                                 * the others of that worker wait */
     int stall_signal;           /* a signal that is not otherwise used, to report the stack, to the
                                  * observer and in the log ("its stack: ..."); 0: none. It
                                  * interrupts what the behaviour waits for (EINTR); if it returns at

@@ -40,8 +40,9 @@ JZX_API uint32_t jzx_current_worker(void);
 /* The errno of the thread that runs now. For fibers (jzx/fiber.h): a wait may return on another
  * thread, and compilers take the address behind `errno` for the same in a whole function. So after
  * a wait `errno` may be the one of the thread before. Call this before the next wait, which may
- * change it. A call that needs errno to be 0 before it (strtol) belongs in a function of its own
- * that does not wait. */
+ * change it: its value does not survive a wait, also in a fiber with .thread_bound. A call that
+ * needs errno to be 0 before it (strtol) belongs in a function that does not wait and is not
+ * inlined (__attribute__((noinline))). */
 JZX_API int jzx_errno(void);
 
 JZX_END_C

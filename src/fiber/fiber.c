@@ -390,6 +390,8 @@ static enum jzx__fate resume(struct jzx__worker *me, struct jzx__fiber *fiber,
     turn->frame = pass->frame;
     fiber->worker = me;
     seat->turn = turn;
+    /* relaxed: for dumps and the watchdog */
+    jzx__atomic_store_relaxed(&seat->tag, turn->current != NULL ? turn->current->tag : 0u);
     jzx__switch_side_init_thread(&fiber->thread_side);
     jzx__switch_before(&fiber->thread_side, &fiber->side);
     jzx__switch(&fiber->thread_point, fiber->point, fiber);

@@ -80,6 +80,18 @@ static const char *label(const jzx_loop *loop, jzx_actor_id id, char *text, size
     return text;
 }
 
+/* C7 of sched/crew.h. */
+static bool is_unattended(const jzx_loop *loop, uint32_t worker) {
+    struct jzx__crew *crew = (struct jzx__crew *)(uintptr_t)&loop->sched.crew;
+    struct jzx__visit visit;
+    jzx__visit_begin(&visit); /* S4 of seat.h */
+    jzx__lock_acquire(&crew->lock);
+    bool unattended = loop->sched.workers[worker]->is_unattended;
+    jzx__lock_release(&crew->lock);
+    jzx__visit_end(&visit);
+    return unattended;
+}
+
 static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t worker) {
     jzx_worker_stats stats = {.size = sizeof stats};
     uint32_t tag = 0;
@@ -96,6 +108,8 @@ static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t
                  (ull)(now > tick ? (now - tick) / 1000u : 0));
     else if (stats.is_parked)
         snprintf(doing, sizeof doing, "asleep");
+    else if (is_unattended(loop, worker))
+        snprintf(doing, sizeof doing, "stands still: no thread is left to drive it");
     print(dump, "worker %-3u %s; %u ready, %u on offer", worker, doing, stats.ready_depth,
           stats.public_depth);
     print(dump,
@@ -119,7 +133,7 @@ static void print_lost_turns(const struct dump *dump, jzx_loop *loop) {
     uint64_t now = jzx_loop_now(loop);
     char who[LABEL_SIZE];
     for (uint32_t i = 0; i < count; i++)
-        print(dump, "no worker  runs %s, tag %u, for %llu ms, and its worker goes on without it",
+        print(dump, "no worker  runs %s, tag %u, for %llu ms",
               label(loop, turns[i].id, who, sizeof who), turns[i].tag,
               (ull)(now > turns[i].since_ns ? (now - turns[i].since_ns) / 1000000u : 0));
 }

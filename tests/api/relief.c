@@ -343,6 +343,7 @@ static struct {
     _Atomic uint32_t stalls;
     _Atomic uint32_t ends;
     jzx_stall_cause cause;
+    uint32_t tag;
     bool handed_over;
 } told;
 
@@ -353,6 +354,7 @@ static void hear(void *ctx, const jzx_event *event) {
     if (event->kind != JZX_EVENT_STALL)
         return;
     told.cause = event->cause;
+    told.tag = event->tag;
     told.handed_over = event->handed_over;
     told.stalls++;
     sem_post(&world.go);
@@ -399,6 +401,24 @@ JZX_TEST(a_relieved_turn_that_computes_on_is_reported_as_that, "E8") {
 
 JZX_TEST(a_relieved_turn_that_blocks_is_reported_as_that, "E8") {
     check_told(block_until_told, JZX_STALL_BLOCKED);
+}
+
+static void block_in_fiber(jzx_context *ctx) {
+    fixture_send(ctx->loop, old.others[0], WAKE);
+    wait_for(&world.go);
+}
+
+/* A message of another actor is the last that its thread has handled. */
+static jzx_behavior_result spawn_fiber(jzx_context *ctx, const jzx_message *msg) {
+    (void)msg;
+    fixture_spawn(ctx->loop,
+                  &JZX_SPAWN_OPTS(.fiber = block_in_fiber, .place = JZX_PLACE_WORKER(1)));
+    return JZX_BEHAVIOR_STOP;
+}
+
+JZX_TEST(a_fiber_without_a_message_is_reported_with_tag_0, "E8") {
+    check_told(spawn_fiber, JZX_STALL_BLOCKED);
+    JZX_EXPECT_EQ(told.tag, 0);
 }
 
 /* ---- a monitor ---- */
