@@ -230,6 +230,24 @@ run_lto() {
     check lto "lto: no function that waits looks up its thread" \
         sh "$root/tests/house/across_wait_code.sh" "$root/build/lto/libjzx.a" \
         "$root/build/lto/across_wait" "$(c_compiler)" -flto -O2
+    check lto "inlined: no function that waits looks up its thread" check_inlined
+}
+
+# The same in a library where the compiler inlines all that it may, as another one would.
+check_inlined() {
+    inlining='--param max-inline-insns-auto=1000 --param max-inline-insns-single=2000'
+    inlining="$inlining --param large-function-insns=20000 --param large-function-growth=2000"
+    inlining="$inlining --param inline-unit-growth=2000"
+    case $("$(c_compiler)" --version) in *clang*) inlining='-mllvm -inline-threshold=3000' ;; esac
+    build_target=jzx
+    set_launcher dev
+    configure_and_build build/inlined --preset dev -DCMAKE_C_FLAGS_DEBUG="-O3 -g $inlining" \
+        -DJZX_TESTS=OFF -DJZX_EXAMPLES=OFF -DJZX_WERROR=OFF -DJZX_PROJECT_TESTS=OFF &&
+        sh "$root/tests/house/across_wait_code.sh" "$root/build/inlined/libjzx.a" \
+            "$root/build/inlined/across_wait" "$(c_compiler)"
+    inlined=$?
+    build_target=
+    return $inlined
 }
 
 run_abidiff() {

@@ -422,7 +422,8 @@ static bool forget(const jzx_context *ctx, struct jzx__scope_part *part, struct 
 }
 
 /* All members have ended. Inside. */
-static jzx_err finish(const jzx_context *ctx, struct jzx_scope *scope, jzx_scope_result *how) {
+static JZX_ACROSS_WAIT jzx_err finish(const jzx_context *ctx, struct jzx_scope *scope,
+                                      jzx_scope_result *how) {
     const struct jzx__turn *turn = jzx__seat_of_thread->turn;
     jzx__lock_acquire(&scope->lock); /* the guard may still write it */
     jzx_err err = scope->result.err;
@@ -455,7 +456,7 @@ static void set_closing(struct jzx_scope *scope) {
 }
 
 /* False if the actor of this turn has not opened it; else it is closing from now on. */
-static bool begin_close(struct jzx_scope *scope) {
+static JZX_ACROSS_WAIT bool begin_close(struct jzx_scope *scope) {
     if (!has_opened(scope))
         return false;
     set_closing(scope);

@@ -199,8 +199,8 @@ static jzx_err begin(struct jzx__own *own, const struct request *request, struct
 }
 
 /* The operation is the actor's, so that the slot stays: *id may be read after it has begun. */
-static jzx_err start(jzx_context *ctx, const struct request *request, struct jzx__op **op,
-                     jzx_op *id) {
+static JZX_ACROSS_WAIT jzx_err start(jzx_context *ctx, const struct request *request,
+                                     struct jzx__op **op, jzx_op *id) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;

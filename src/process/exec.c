@@ -154,8 +154,9 @@ void jzx__exec_tell(struct jzx__worker *me, struct jzx__process *process,
 /* ---- the public calls ---- */
 
 /* Begins an operation for the result, and the process. */
-static jzx_err begin(jzx_context *ctx, const jzx_spawn_opts *opts, const struct jzx__op_spec *spec,
-                     struct jzx__op **op, jzx_op *id) {
+static JZX_ACROSS_WAIT jzx_err begin(jzx_context *ctx, const jzx_spawn_opts *opts,
+                                     const struct jzx__op_spec *spec, struct jzx__op **op,
+                                     jzx_op *id) {
     struct jzx__own own;
     if (!jzx__own_begin(&own, ctx))
         return JZX_ERR_INVALID_ARG;
