@@ -19,7 +19,7 @@
  * waits. After the wait the thread may be another one (switch.h, S3). Were such a function part of
  * its caller, the compiler could use an address of a thread-local after the wait that it has
  * computed before. So it is neither inlined nor copied for a caller; noipa hides its body from
- * optimisation at link time, too. house.across_wait has the list of these functions, and
+ * optimisation at link time, too. The test house.across_wait has the list of these functions;
  * house.across_wait_code finds functions that wait and look up such things themselves. */
 #if defined(__has_attribute)
 #if __has_attribute(noipa)

@@ -65,7 +65,7 @@ static void expect_own_worker(void) {
 
 /* ---- the waits ---- */
 
-/* What the helper is asked for. */
+/* A message to the helper. */
 struct order {
     enum { SEND, RELEASE, FILL, RESOLVE, WRITE } what;
     void *object;
@@ -229,7 +229,7 @@ static void wait_on(jzx_context *ctx) {
     note_end(ctx);
 }
 
-/* Nobody steals: what does not go on by itself waits. */
+/* Without stealing: a fiber that does not go on by itself waits. */
 static void set_stage(uint32_t worker, uint32_t fibers) {
     stage.loop = fixture_loop_with(
         &JZX_CONFIG(.workers = 2, .stall_after_ns = JZX_MS(2), .balance = JZX_BALANCE_NONE));
