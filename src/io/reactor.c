@@ -60,6 +60,7 @@ int jzx__reactor_open(struct jzx__reactor *reactor) {
         poller->ops->close(poller);
     else
         show_poller(reactor, poller->fd);
+    reactor->worker->poll_rearms = err >= 0 && poller->ops == &jzx__poller_uring;
     return err;
 }
 

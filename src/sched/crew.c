@@ -266,8 +266,8 @@ static bool has_lost(const struct jzx__thread *thread, const struct jzx__worker 
 static void drive(struct jzx__thread *thread, struct jzx__worker *me) {
     jzx__worker_resume(me);
     jzx__place_begin(me);
-    if (me->taken_at_ns != 0 && me->io_count != 0)
-        me->poll_due = true; /* with io_uring the requests are armed anew: that costs, too */
+    if (me->taken_at_ns != 0 && me->io_count != 0 && me->poll_rearms)
+        me->poll_due = true; /* the requests are armed anew: that costs, too */
     else if (me->taken_at_ns != 0)
         end_handover(me);
     /* acquire: pairs with the release in take_returns. C2: its own turn first, before the worker

@@ -164,6 +164,7 @@ struct jzx__worker {
     uint32_t io_count; /* things that the system may have ready for it: it sleeps in ops.wait while
                         * there are some, and polls (K8). The layer above's */
     bool poll_due;     /* the next round calls ops.poll */
+    bool poll_rearms;  /* the first poll of another thread arms all requests anew (io_uring) */
     struct jzx__mpsc_node *inject_rest; /* taken from the inject feed, not yet handled */
     const struct jzx__fault *fault;     /* the layer above's: of the task that ends, or NULL */
     uint64_t taken_at_ns; /* when the hand-over to the thread that drives it began; 0: it is over */
