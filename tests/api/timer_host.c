@@ -204,6 +204,7 @@ JZX_TEST(thirty_two_timers_come_in_order_and_never_early, "C+tool", "C23", "C27"
 }
 
 static jzx_behavior_result stop_at_timeout(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
     if (msg->tag == JZX_TAG_RECEIVE_TIMEOUT)
         return JZX_BEHAVIOR_STOP;
     JZX_EXPECT_EQ(jzx_receive_timeout(ctx, JZX_MS(3)), JZX_OK);
@@ -222,6 +223,7 @@ JZX_TEST(run_sleeps_until_the_next_timer_and_ends_with_the_last_actor, "C+loop",
         JZX_EXPECT(jzx_loop_now(loop) >= start + JZX_MS(3));
         fixture_destroy(loop);
     }
+    JZX_EXPECT_EQ(jzx_test_runs(), 2 * 2 * 10); /* each actor twice, in both loops */
 }
 
 JZX_TEST(the_timers_of_a_daemon_do_not_keep_the_loop_alive, "C+loop") {
