@@ -48,7 +48,6 @@ static void on_end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err e
     else
         jzx__stream_end_active(stream, me, JZX_STREAM_ERROR, err, socket->os_error);
     done->vacated = stream->from;
-    done->vacate = stream->vacate;
     stream->from = 0;
 }
 

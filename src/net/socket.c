@@ -185,6 +185,15 @@ static bool is_unused(const struct jzx__socket *socket) {
            socket->lister == JZX_NOBODY && socket->kind != JZX__SOCKET_NONE;
 }
 
+static void tell_listener(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener handle) {
+    struct jzx__done done = {.first = NULL};
+    struct jzx__socket *listener = jzx__socket_acquire(loop, handle, JZX__SOCKET_LISTENER);
+    if (listener == NULL)
+        return;
+    listener->ops->vacated(listener, me, &done);
+    jzx__socket_release(listener, me, &done);
+}
+
 void jzx__socket_release(struct jzx__socket *socket, struct jzx__worker *me,
                          struct jzx__done *done) {
     struct jzx_loop *loop = socket->loop;
@@ -200,7 +209,7 @@ void jzx__socket_release(struct jzx__socket *socket, struct jzx__worker *me,
     complete_all(done, me);
     destroy_garbage(loop, me, done);
     if (done->vacated != 0)
-        done->vacate(loop, me, done->vacated);
+        tell_listener(loop, me, done->vacated);
 }
 
 /* ---- its timer, on the home worker ---- */

@@ -72,16 +72,12 @@ struct jzx__socket_op {
     uint32_t len;
 };
 
-/* Tells a listener that a stream of its own is closed. Nothing is locked. */
-typedef void jzx__vacate_fn(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener listener);
-
 /* What is to be done when the lock is released (N1). */
 struct jzx__done {
     struct jzx__socket_op *first;
     struct jzx__socket_op *last;
     struct jzx__node *garbage; /* messages of callers, which may have destructors */
     jzx_listener vacated;      /* a stream of that listener was closed; 0: none */
-    jzx__vacate_fn *vacate;
 };
 
 /* A fiber that waits at a source of a socket, in the frame of its call. */
@@ -110,6 +106,8 @@ struct jzx__socket_ops {
     void (*listed)(struct jzx__socket *socket, struct jzx__worker *me);
     /* The owner gives it away. */
     void (*given)(struct jzx__socket *socket, struct jzx__worker *me);
+    /* A listener: a stream that it has accepted was closed. */
+    void (*vacated)(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done);
     /* Its timer has expired: on the home worker. */
     void (*expire)(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done);
     /* Whether the fiber, the first in `line`, may have its turn now; and it has it. */

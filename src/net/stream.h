@@ -55,11 +55,10 @@ struct jzx__stream {
     /* While it is being connected; see connect.h. */
     struct jzx__socket_op *connect_op; /* that completes when it is; NULL: a fiber waits */
 
-    uint64_t idle_ns;       /* 0: never */
-    uint64_t touched_ns;    /* when something was read or written last; with idle_ns */
-    jzx__vacate_fn *vacate; /* of that listener */
-    jzx_listener from;      /* 0: it was not accepted, or has told its listener that it is closed */
-    int16_t read_err;       /* T4 */
+    uint64_t idle_ns;    /* 0: never */
+    uint64_t touched_ns; /* when something was read or written last; with idle_ns */
+    jzx_listener from;   /* 0: it was not accepted, or has told its listener that it is closed */
+    int16_t read_err;    /* T4 */
     int16_t write_err;
     uint16_t read_os_error;
     uint16_t write_os_error;
