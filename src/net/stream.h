@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A stream: a socket (socket.h) with a side to read from and a side to write to.
  *
- *   stream/T1  at most one reads: a fiber at `readers`, read_op, or the stream is active.
+ *   stream/T1  at most one reads: a fiber at `readers`, or one that was served there and has not
+ *              taken it (waiter/A12), read_op, or the stream is active.
  *   stream/T2  what was read from the system and by nobody yet is in `buffer`, in order before all
  *              that the system has. There is none while it is empty.
  *   stream/T3  one write goes on at a time: the first of `writes`, or that of the fiber that has
