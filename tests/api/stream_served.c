@@ -49,7 +49,6 @@ static void boss(jzx_context *ctx) {
         JZX_SPAWN_OPTS(.behavior = kill_reader, .priority = JZX_PRIORITY_CRITICAL);
     jzx_actor_id id;
     jzx_message msg;
-    size_t len;
     scene.boss = ctx->self;
     JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, scene.pair), JZX_OK);
     JZX_EXPECT_EQ(jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = read_and_note), &scene.reader),
@@ -65,9 +64,9 @@ static void boss(jzx_context *ctx) {
     JZX_EXPECT_EQ(write(scene.pipe[1], "x", 1), 1);
     JZX_EXPECT_EQ(jzx_receive_tag(ctx, KILLED, JZX_NEVER, &msg), JZX_OK);
     JZX_EXPECT_EQ(jzx_stream_send(ctx, scene.pair[0], "g", 1), JZX_OK);
+    JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, scene.pair[0]), JZX_OK);
     JZX_EXPECT_EQ(jzx_stream_read_exact(ctx, scene.pair[1], scene.read_by_boss, 7, JZX_NEVER),
                   JZX_OK);
-    (void)len;
 }
 
 static void check(bool exactly) {

@@ -7,13 +7,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { TOTAL = 3000, READERS = 40, CHUNK_MAX = 8 };
+enum { READERS = 40, CHUNK_MAX = 8, TOTAL_MAX = 4 * READERS * CHUNK_MAX };
 
 static struct {
     uint32_t round;
+    uint16_t place; /* of the readers; the stream is at home where its owner is, on worker 0 */
     jzx_stream pair[2];
-    unsigned char got[TOTAL + 64];
+    int pipe[2];
+    uint32_t sent;
+    unsigned char got[TOTAL_MAX];
     uint32_t have; /* a reader writes these two in its own turn, and readers do not overlap */
 } scene;
 
@@ -34,38 +38,48 @@ static unsigned char byte_at(uint32_t place) {
     return (unsigned char)(place % 251);
 }
 
-static void write_all(jzx_context *ctx) {
-    unsigned seed = scene.round;
+static void send_some(jzx_context *ctx, unsigned *seed) {
     unsigned char bytes[CHUNK_MAX];
-    for (uint32_t i = 0; i < TOTAL;) {
-        uint32_t count = 1 + (uint32_t)rand_r(&seed) % CHUNK_MAX;
-        if (count > TOTAL - i)
-            count = TOTAL - i;
-        for (uint32_t k = 0; k < count; k++)
-            bytes[k] = byte_at(i + k);
-        JZX_EXPECT_EQ(jzx_stream_write(ctx, scene.pair[0], bytes, count, JZX_NEVER), JZX_OK);
-        i += count;
-        if (rand_r(&seed) % 3 == 0)
-            (void)jzx_yield(ctx);
+    uint32_t count = 1 + (uint32_t)rand_r(seed) % CHUNK_MAX;
+    for (uint32_t k = 0; k < count; k++)
+        bytes[k] = byte_at(scene.sent + k);
+    JZX_EXPECT_EQ(jzx_stream_send(ctx, scene.pair[0], bytes, count), JZX_OK);
+    scene.sent += count;
+}
+
+static jzx_actor_id spawn_reader(jzx_context *ctx) {
+    jzx_actor_id id = JZX_NOBODY;
+    JZX_EXPECT_EQ(
+        jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = read_on, .place = scene.place), &id), JZX_OK);
+    return id;
+}
+
+/* Waits for an event that comes in the same poll as the last bytes, and kills the reader. */
+static void kill_beside_bytes(jzx_context *ctx, jzx_actor_id reader, unsigned *seed) {
+    jzx_message msg;
+    char byte;
+    for (int k = rand_r(seed) % 4; k > 0; k--) {
+        send_some(ctx, seed);
+        (void)jzx_yield(ctx);
     }
-    JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, scene.pair[0]), JZX_OK);
+    send_some(ctx, seed);
+    JZX_EXPECT_EQ(write(scene.pipe[1], "x", 1), 1);
+    JZX_EXPECT_EQ(jzx_receive(ctx, JZX_NEVER, &msg), JZX_OK);
+    JZX_EXPECT_EQ(read(scene.pipe[0], &byte, 1), 1);
+    JZX_EXPECT_EQ(jzx_actor_stop(ctx->loop, reader, JZX_STOP_KILL), JZX_OK);
+    (void)jzx_join(ctx, reader, JZX_NEVER, NULL);
 }
 
 static void boss(jzx_context *ctx) {
     unsigned seed = scene.round;
-    jzx_actor_id id;
     JZX_EXPECT_EQ(jzx_unix_pair(ctx, NULL, scene.pair), JZX_OK);
-    JZX_EXPECT_EQ(jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = write_all), &id), JZX_OK);
-    for (int i = 0; i < READERS; i++) {
-        JZX_EXPECT_EQ(jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = read_on), &id), JZX_OK);
-        for (int k = rand_r(&seed) % 12; k > 0; k--)
-            (void)jzx_yield(ctx);
-        if (i != READERS - 1)
-            (void)jzx_actor_stop(ctx->loop, id, JZX_STOP_KILL); /* or it has read all */
-        (void)jzx_join(ctx, id, JZX_NEVER, NULL);
-    }
-    JZX_EXPECT_EQ(scene.have, TOTAL);
-    for (uint32_t i = 0; i < TOTAL && scene.have == TOTAL; i++)
+    JZX_EXPECT_EQ(jzx_watch_fd(ctx->loop, scene.pipe[0], ctx->self, JZX_IO_READ, 1), JZX_OK);
+    for (int i = 0; i < READERS; i++)
+        kill_beside_bytes(ctx, spawn_reader(ctx), &seed);
+    JZX_EXPECT_EQ(jzx_stream_close(ctx->loop, scene.pair[0]), JZX_OK);
+    (void)jzx_join(ctx, spawn_reader(ctx), JZX_NEVER, NULL);
+    JZX_EXPECT_EQ(scene.have, scene.sent);
+    for (uint32_t i = 0; i < scene.sent && scene.have == scene.sent; i++)
         JZX_EXPECT_EQ(scene.got[i], byte_at(i));
     jzx_test_ran();
 }
@@ -73,10 +87,15 @@ static void boss(jzx_context *ctx) {
 static void run_round(uint32_t round, uint32_t workers) {
     memset(&scene, 0, sizeof scene);
     scene.round = round;
+    scene.place = (uint16_t)JZX_PLACE_WORKER(workers - 1);
+    assert_int_equal(pipe(scene.pipe), 0);
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = workers));
-    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = boss));
+    fixture_spawn(loop, &JZX_SPAWN_OPTS(.fiber = boss, .place = (uint16_t)JZX_PLACE_WORKER(0),
+                                        .priority = JZX_PRIORITY_CRITICAL));
     assert_int_equal(jzx_loop_run(loop), JZX_OK);
     fixture_destroy(loop);
+    close(scene.pipe[0]);
+    close(scene.pipe[1]);
 }
 
 JZX_TEST(readers_that_are_killed_lose_and_double_no_byte) {
