@@ -76,7 +76,7 @@ JZX_API jzx_err jzx_future_all_settled(jzx_loop *loop, jzx_future *const *inputs
                                        uint32_t flags, jzx_future **result);
 
 typedef struct jzx_settled {
-    int32_t err; /* a jzx_err: JZX_OK, and the value follows; or the error, and zeroes do */
+    int32_t err;    /* a jzx_err: JZX_OK, and the value follows; or the error, and zeroes do */
     uint32_t index; /* of the input in the list */
 } jzx_settled;
 

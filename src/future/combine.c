@@ -87,7 +87,7 @@ static bool has_errors(enum jzx__combine_kind kind) {
     return kind == JZX__COMBINE_ANY || kind == JZX__COMBINE_SOME;
 }
 
-/* Of any and some: one for each input. */
+/* One for each input, of any and some. */
 static struct jzx__combine_error *errors_of(struct jzx__combine *combine) {
     return (struct jzx__combine_error *)(void *)&combine->items[combine->count];
 }
@@ -272,8 +272,8 @@ static uint32_t spare_of(const struct jzx__combine_plan *plan) {
 struct jzx_future *jzx__combine_create(struct jzx_loop *loop, struct jzx__worker *me,
                                        const struct jzx__combine_plan *plan) {
     const size_t extra = extra_size(plan->kind, plan->count);
-    struct jzx_future *result = jzx__future_create(jzx__future_home_of(loop), me,
-                                                   value_size_of(plan), extra, &combine_ops);
+    struct jzx_future *result =
+        jzx__future_create(jzx__future_home_of(loop), me, value_size_of(plan), extra, &combine_ops);
     if (result == NULL)
         return NULL;
     struct jzx__combine *combine = jzx__combine_of(result);
@@ -292,7 +292,7 @@ struct jzx_future *jzx__combine_create(struct jzx_loop *loop, struct jzx__worker
     return result;
 }
 
-/* Of an empty list, and of some that wants none, or more than there are: what it is at its end. */
+/* The result of an empty list, or of some that wants no value, or more than there are inputs. */
 static void settle_at_once(struct jzx_future *result, struct jzx__worker *me) {
     const struct jzx__combine *combine = jzx__combine_of(result);
     if (!decide(result, JZX__COMBINE_NOBODY))
@@ -417,8 +417,7 @@ jzx_err jzx_future_any(jzx_loop *loop, jzx_future *const *inputs, size_t count, 
 
 jzx_err jzx_future_some(jzx_loop *loop, jzx_future *const *inputs, size_t count, size_t k,
                         uint32_t flags, jzx_future **result) {
-    const struct jzx__combine_plan plan = {
-        .kind = JZX__COMBINE_SOME, .count = count, .wanted = k};
+    const struct jzx__combine_plan plan = {.kind = JZX__COMBINE_SOME, .count = count, .wanted = k};
     return combine(loop, plan, inputs, flags, result);
 }
 

@@ -11,7 +11,7 @@
  *       takes the items out of inputs that are not settled. While the combinator is being built,
  *       its builder does that at the end.
  *   L3  values and errors of inputs are written into the result under its lock, and only while it
- *       is not decided. So who finds it settled reads them without the lock.
+ *       is not decided. So a reader that finds it settled needs no lock.
  *   L4  items are let go one after another by the outermost call of a thread: what the end of one
  *       input lets go is added to the end of that row. So a long chain needs no stack (F4). */
 #ifndef JZX_FUTURE_COMBINE_H
@@ -34,7 +34,7 @@ struct jzx__combine_item {
     struct jzx_future *result; /* which it is a part of */
 };
 
-/* What an input of any and some was rejected with; L3. */
+/* The error of an input of any or some; L3. */
 struct jzx__combine_error {
     jzx_err err; /* JZX_OK: it was not */
     char *text;  /* of the allocator, or NULL */
@@ -61,7 +61,7 @@ struct jzx__combine {
     /* of any and some, behind the items: as many struct jzx__combine_error */
 };
 
-/* What a combinator is made with. */
+/* The parameters of a new combinator. */
 struct jzx__combine_plan {
     enum jzx__combine_kind kind;
     size_t count;
