@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fallback race: a fetch races a fetch of another address that begins 100 ms later; an error becomes
- * a default value, and the end is noted on both paths.
+/* Fallback race: a fetch races a fetch of another address that begins 100 ms later; an error
+ * becomes a default value, and the end is noted on both paths.
  *
  *     fn fetch_with_fallback(primary, fallback) async -> Data:
  *         return await Future.race([

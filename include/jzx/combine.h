@@ -63,10 +63,10 @@ JZX_API jzx_err jzx_future_any(jzx_loop *loop, jzx_future *const *inputs, size_t
                                uint32_t flags, jzx_future **result);
 
 /* The first k values, as k records in the order in which they came, each a jzx_settled with the
- * value behind it, JZX_SETTLED_SIZE(value size) bytes. Rejected with JZX_ERR_ALL_REJECTED as soon as
- * more than count - k inputs are, and at once if k is more than count; it has their errors
- * (jzx_future_error_at). For k = 0: resolved at once, without a value. An object counts as an error
- * of its input, JZX_ERR_INVALID_ARG. */
+ * value behind it, JZX_SETTLED_SIZE(value size) bytes. Rejected with JZX_ERR_ALL_REJECTED as soon
+ * as more than count - k inputs are, and at once if k is more than count; it has their errors
+ * (jzx_future_error_at). For k = 0: resolved at once, without a value. An object counts as an
+ * error of its input, JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_future_some(jzx_loop *loop, jzx_future *const *inputs, size_t count, size_t k,
                                 uint32_t flags, jzx_future **result);
 
