@@ -186,7 +186,7 @@ JZX_TEST(a_cancel_goes_through_to_the_future_that_a_then_waits_for, "E36") {
     }
 }
 
-/* An async function that the function of a then starts belongs to that, and ends with it. */
+/* It belongs to nobody: only the handle that the then has can cancel it. */
 struct sleeper {
     jzx_err *seen;
     jzx_err err;
@@ -203,9 +203,11 @@ JZX_ASYNC(sleeper, struct sleeper, uint64_t) {
 JZX_END
 
 static jzx_err start_sleeper(jzx_context *ctx, const void *value, jzx_future **next, void *arg) {
+    const struct sleeper state = {.seen = arg};
     (void)value;
     jzx_test_ran();
-    return sleeper_spawn(ctx->loop, (struct sleeper){.seen = arg}, next);
+    return jzx_async_spawn(ctx->loop, &sleeper_type, &state, &JZX_ASYNC_OPTS(.detached = true),
+                           next);
 }
 
 JZX_TEST(a_function_that_a_then_starts_is_waited_for_and_cancelled_with_it, "E36") {
