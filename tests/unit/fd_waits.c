@@ -138,8 +138,9 @@ JZX_TEST(each_system_call_fails_at_each_use_and_the_wait_ends, "C+fail", "E54") 
 static jzx_behavior_result begin_wait(jzx_context *ctx, const jzx_message *msg) {
     jzx_test_ran();
     if (msg->tag == 1)
-        JZX_EXPECT_EQ(jzx_fd_await_to(ctx, world.fds[0], JZX_IO_READ, JZX_SECOND(60), 2, NULL),
-                      JZX_OK);
+        JZX_EXPECT_EQ(
+            jzx_fd_await_to(ctx, world.fds[0], JZX_IO_READ, jzx_in(ctx, JZX_SECOND(60)), 2, NULL),
+            JZX_OK);
     return JZX_BEHAVIOR_OK;
 }
 
