@@ -451,14 +451,11 @@ static void enter_here(struct jzx__op *op, struct jzx__worker *me) {
     struct jzx__fd_waits *set = NULL;
     struct jzx__list over;
     jzx__list_init(&over);
-    int err = ensure_set(me, &set);
+    /* A worker's thread may look without the lock: none is left when it is set. */
+    int err = io->waits_are_over ? -ESHUTDOWN : ensure_set(me, &set);
     jzx__lock_acquire(&io->waits_lock);
-    if (io->waits_are_over)
-        err = -ESHUTDOWN;
-    else if (jzx__op_is_cancelled(op))
-        err = -ECANCELED;
-    else if (err == 0)
-        err = add(set, wait, &over);
+    if (err == 0)
+        err = jzx__op_is_cancelled(op) ? -ECANCELED : add(set, wait, &over);
     jzx__lock_release(&io->waits_lock);
     if (set != NULL)
         settle(set);
@@ -521,6 +518,7 @@ static void end_targets(struct jzx__fd_waits *set, struct jzx__worker *me, struc
     }
 }
 
+/* Those on their way (W2) are refused when they arrive: the end of the loop takes all mail. */
 void jzx__fd_waits_halt(struct jzx_loop *loop, struct jzx__worker *me) {
     struct jzx__io *io = jzx__io_of(loop);
     struct jzx__list over;
@@ -535,6 +533,5 @@ void jzx__fd_waits_halt(struct jzx_loop *loop, struct jzx__worker *me) {
         stop_timer(reactor->waits); /* no thread drives that worker */
     }
     jzx__lock_release(&io->waits_lock);
-    jzx__op_mail.take(me, UINT32_MAX); /* W2 */
     finish_all(&over, me);
 }

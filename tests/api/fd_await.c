@@ -270,6 +270,46 @@ JZX_TEST(each_wait_for_a_descriptor_ends_by_its_own_interest, "E53", "E54") {
     close_scene(&scene);
 }
 
+/* More than the checks before a poll would arm. */
+JZX_TEST(every_descriptor_is_armed_again_for_those_that_still_wait, "E53", "E54") {
+    enum { MANY = 60 };
+    struct scene scene;
+    static char bytes[4096];
+    static int pairs[MANY][2];
+    static struct party readers[MANY];
+    static struct party writers[MANY];
+    open_scene(&scene);
+    for (int i = 0; i < MANY; i++) {
+        const int room = 1;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pairs[i]), 0);
+        (void)setsockopt(pairs[i][0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        while (write(pairs[i][0], bytes, sizeof bytes) > 0)
+            continue;
+        readers[i] =
+            (struct party){.fd = pairs[i][0], .interest = JZX_IO_READ, .deadline_ns = JZX_NEVER};
+        writers[i] = readers[i];
+        writers[i].interest = JZX_IO_WRITE;
+        spawn_party(&scene, &readers[i]);
+        spawn_party(&scene, &writers[i]);
+    }
+    step(&scene);
+    for (int i = 0; i < MANY; i++)
+        put_bytes(pairs[i][1], 1);
+    step(&scene);
+    for (int i = 0; i < MANY; i++) {
+        expect_ready(&readers[i], JZX_IO_READ);
+        JZX_EXPECT_EQ(writers[i].ended, 0);
+        while (read(pairs[i][1], bytes, sizeof bytes) > 0)
+            continue;
+    }
+    step(&scene);
+    for (int i = 0; i < MANY; i++) {
+        expect_ready(&writers[i], JZX_IO_WRITE);
+        close_pipe(pairs[i]);
+    }
+    close_scene(&scene);
+}
+
 JZX_TEST(a_watch_and_a_wait_do_not_know_of_each_other, "X40", "X29") {
     for (int in_front = 0; in_front < 2; in_front++) {
         struct scene scene;
