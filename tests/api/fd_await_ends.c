@@ -186,6 +186,7 @@ JZX_TEST(a_loop_is_destroyed_under_all_kinds_of_waits, "X40") {
     JZX_EXPECT_EQ(jzx_fd_await_async(scene.loop, scene.fds[0], JZX_IO_READ, JZX_SECOND(2), &future),
                   JZX_OK);
     step(&scene);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
     JZX_EXPECT_EQ(party.ended, 0);
     fixture_destroy(scene.loop);
     JZX_EXPECT(party.is_cleaned);
