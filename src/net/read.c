@@ -251,7 +251,7 @@ static jzx_err read_in_fiber(jzx_context *ctx, jzx_stream handle, const struct j
     struct jzx__socket_wait wait = {.handle = handle};
     struct jzx__socket *socket;
     struct jzx__outcome outcome;
-    jzx_err err = jzx__socket_take_turn(ctx, names[want->kind]);
+    jzx_err err = jzx__fiber_take_turn(ctx, names[want->kind]);
     if (err == JZX_OK && (to == NULL || len == NULL || !is_valid(want)))
         err = JZX_ERR_INVALID_ARG;
     while (err == JZX_OK) {

@@ -564,6 +564,21 @@ pub extern fn jzx_receive_timeout(ctx: *Context, idle_ns: u64) Err;
 // io.h
 pub extern fn jzx_watch_fd(loop: *Loop, fd: c_int, owner: u64, interest: u32, tag: u32) Err;
 pub extern fn jzx_unwatch_fd(loop: *Loop, fd: c_int) Err;
+pub extern fn jzx_fd_await(
+    ctx: *Context,
+    fd: c_int,
+    interest: u32,
+    deadline_ns: u64,
+    ready: ?*u32,
+) Err;
+pub extern fn jzx_fd_await_to(
+    ctx: *Context,
+    fd: c_int,
+    interest: u32,
+    deadline_ns: u64,
+    tag: u32,
+    op: ?*u64,
+) Err;
 pub extern fn jzx_signal_to(ctx: *Context, signo: c_int, tag: u32) Err;
 pub extern fn jzx_signal_end(ctx: *Context, signo: c_int) Err;
 pub extern fn jzx_last_os_error(ctx: *const Context) c_int;
