@@ -42,6 +42,7 @@
 #include "jzx/supervisor.h"
 #include "jzx/sync.h"
 #include "jzx/tcp.h"
+#include "jzx/tick_timer.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
 #include "jzx/typed.h"

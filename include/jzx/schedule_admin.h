@@ -12,6 +12,7 @@
 #include "jzx/actor.h"
 #include "jzx/observe.h"
 #include "jzx/schedule.h"
+#include "jzx/tick_timer.h"
 
 /* ---- configuration ---- */
 
@@ -101,6 +102,15 @@ typedef struct jzx_tick_driver {
     uint64_t (*jitter_ns)(void *ctx);
 } jzx_tick_driver;
 
+/* Where jobs wait for their tick. The scheduler does the same with each. */
+typedef enum jzx_tick_timer_kind {
+    JZX_TICK_TIMER_DEFAULT = 0, /* WHEEL */
+    JZX_TICK_TIMER_WHEEL = 1,   /* constant time; 64 KiB with the default wheel_slots */
+    JZX_TICK_TIMER_HEAP = 2,    /* a binary heap: logarithmic time; 24 bytes for each job of
+                                 * system_quota */
+    JZX_TICK_TIMER_FOREIGN = 3  /* `timer` */
+} jzx_tick_timer_kind;
+
 typedef struct jzx_schedule_config {
     size_t size;            /* sizeof(jzx_schedule_config) */
     uint32_t resolution_ns; /* of a tick, up to a second; 10 ms */
@@ -122,7 +132,9 @@ typedef struct jzx_schedule_config {
     uint32_t diagnostics_queue_capacity; /* events that wait for each subscriber; 256 */
     uint32_t log_capacity;               /* records of the deterministic log; 0: no log */
     uint32_t without_modes;              /* JZX_SCHEDULE_WITHOUT_* */
-    uint32_t wheel_slots[3];             /* powers of two; 256, 64, 64 */
+    uint32_t wheel_slots[3];             /* powers of two; 256, 64, 64. With every timer jobs that
+                                          * are as many ticks away as their product wait in the
+                                          * overflow */
     bool test_mode;                      /* allows ticks by hand and the property calls */
     jzx_driver_kind driver_kind;
     const jzx_tick_driver *driver; /* copied; FOREIGN alone. If it stops by itself the automatic one
@@ -134,6 +146,9 @@ typedef struct jzx_schedule_config {
     const jzx_schedule_policy *policies; /* copied */
     size_t policy_size;                  /* sizeof(jzx_schedule_policy) */
     uint32_t policy_count;               /* up to 256 */
+    jzx_tick_timer_kind timer_kind;
+    const jzx_tick_timer *timer; /* copied; FOREIGN alone, which needs it. destroy may be NULL, and
+                                  * size; no other function */
 } jzx_schedule_config;
 
 /* In place, in C: .schedule = &JZX_SCHEDULE_CONFIG(.profile = JZX_SCHEDULE_TINY). In C++ use

@@ -203,8 +203,8 @@ uint64_t jzx__owner_due_of(struct jzx__scheduler *scheduler, jzx__job_id id) {
     if (job == NULL || job->where == JZX__WHERE_NOWHERE)
         return JZX_NEVER;
     if (scheduler->is_automatic)
-        return jzx__schedule_tick_ns(core,
-                                     job->where == JZX__WHERE_WHEEL ? job->slot : job->deadline);
+        return jzx__schedule_tick_ns(core, job->where == JZX__WHERE_TIMER ? job->entry.tick
+                                                                          : job->deadline);
     if (!scheduler->was_idle)
         return JZX_NEVER;
     scheduler->was_idle = false;

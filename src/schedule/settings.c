@@ -3,6 +3,7 @@
 #include "schedule/settings.h"
 
 #include "base/sized.h"
+#include "schedule/core/tick_heap.h"
 
 #include <string.h>
 
@@ -137,6 +138,18 @@ static const char *wrong_driver_field(const jzx_schedule_config *config, bool ha
     return NULL;
 }
 
+static const char *wrong_timer_field(const jzx_schedule_config *config) {
+    const jzx_tick_timer *timer = config->timer;
+    if ((unsigned)config->timer_kind > JZX_TICK_TIMER_FOREIGN)
+        return "schedule.timer_kind";
+    if ((timer != NULL) != (config->timer_kind == JZX_TICK_TIMER_FOREIGN))
+        return "schedule.timer";
+    if (timer != NULL && (timer->create == NULL || timer->insert == NULL || timer->cancel == NULL ||
+                          timer->poll_expired == NULL || timer->next == NULL))
+        return "schedule.timer";
+    return NULL;
+}
+
 /* The core's part of it, with defaults to come. */
 static struct jzx__schedule_config core_config(const jzx_schedule_config *config) {
     struct jzx__schedule_config core = {
@@ -176,7 +189,8 @@ const char *jzx__settings_wrong(const jzx_schedule_config *config, bool has_manu
         return "schedule.dispatchers";
     if (!policies_are_fine(&full))
         return "schedule.policies";
-    return wrong_driver_field(&full, has_manual_clock);
+    const char *wrong = wrong_timer_field(&full);
+    return wrong != NULL ? wrong : wrong_driver_field(&full, has_manual_clock);
 }
 
 /* ---- filling ---- */
@@ -210,6 +224,16 @@ static void fill_policies(struct jzx__settings *settings, const jzx_schedule_con
     }
 }
 
+static const jzx_tick_timer *fill_timer(struct jzx__settings *settings,
+                                        const jzx_schedule_config *config) {
+    if (config->timer_kind == JZX_TICK_TIMER_HEAP)
+        return &jzx__tick_heap;
+    if (config->timer_kind != JZX_TICK_TIMER_FOREIGN)
+        return NULL;
+    settings->timer = *config->timer;
+    return &settings->timer;
+}
+
 void jzx__settings_fill(struct jzx__settings *settings, const jzx_schedule_config *config) {
     jzx_schedule_config full = JZX_SCHEDULE_CONFIG();
     if (config != NULL)
@@ -218,6 +242,7 @@ void jzx__settings_fill(struct jzx__settings *settings, const jzx_schedule_confi
     fill_dispatchers(settings, &full);
     fill_policies(settings, &full);
     struct jzx__schedule_config core = core_config(&full);
+    core.timer = fill_timer(settings, &full);
     core.policies = settings->rules;
     core.policies_count = full.policy_count;
     (void)jzx__schedule_resolve(&core, &settings->core); /* as the check has found */

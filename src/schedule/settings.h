@@ -23,6 +23,7 @@ struct jzx__settings {
     jzx_tick_driver driver;
     bool has_driver;
     jzx_tick_clock clock; /* now_ns NULL: that of the loop */
+    jzx_tick_timer timer; /* of the program; see core.timer */
     uint32_t dispatcher_count;
     struct jzx__dispatcher dispatchers[JZX__DISPATCHERS_MAX];
     char names[JZX__POLICIES_MAX][JZX_NAME_MAX + 1]; /* of subsystems, by key; "": none */

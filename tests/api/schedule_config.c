@@ -46,6 +46,55 @@ JZX_TEST(a_wrong_field_aborts_the_start_and_is_named, "B42", "B34", "B35", "X2",
     expect_wrong(&(jzx_schedule_config){.size = 1}, "schedule.size");
 }
 
+static void *no_timer(void *arg, void *memory, size_t entries_max, uint64_t now) {
+    (void)memory, (void)entries_max, (void)now;
+    return arg;
+}
+
+static void move_entry(void *timer, jzx_tick_entry *entry) {
+    (void)timer, (void)entry;
+}
+
+static jzx_tick_entry *no_entry(void *timer, uint64_t tick) {
+    (void)timer, (void)tick;
+    return NULL;
+}
+
+static uint64_t no_tick(void *timer) {
+    (void)timer;
+    return UINT64_MAX;
+}
+
+JZX_TEST(a_timer_without_one_of_its_functions_is_refused, "B2") {
+    const jzx_tick_timer whole = {.create = no_timer,
+                                  .insert = move_entry,
+                                  .cancel = move_entry,
+                                  .poll_expired = no_entry,
+                                  .next = no_tick};
+    WRONG("timer_kind", .timer_kind = (jzx_tick_timer_kind)4);
+    WRONG("timer", .timer_kind = JZX_TICK_TIMER_FOREIGN);
+    WRONG("timer", .timer = &whole); /* of another kind */
+    WRONG("timer", .timer_kind = JZX_TICK_TIMER_HEAP, .timer = &whole);
+    jzx_tick_timer timer = whole;
+    jzx_schedule_config config =
+        JZX_SCHEDULE_CONFIG(.timer_kind = JZX_TICK_TIMER_FOREIGN, .timer = &timer);
+    JZX_EXPECT_EQ(jzx_schedule_config_check(&config, NULL), JZX_OK);
+    timer.create = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.insert = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.cancel = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.poll_expired = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.next = NULL;
+    expect_wrong(&config, "schedule.timer");
+}
+
 JZX_TEST(a_manual_driver_needs_a_manual_clock, "B+driver") {
     const char *field = NULL;
     jzx_config config =

@@ -220,6 +220,7 @@ static void configure(struct fuzz *f, jzx_config *config, jzx_schedule_config *s
     *schedule = JZX_SCHEDULE_CONFIG(.resolution_ns = 1000000, .profile = JZX_SCHEDULE_TINY);
     schedule->log_capacity = BELOW(64);
     schedule->driver_kind = (jzx_driver_kind)BELOW(4);
+    schedule->timer_kind = YES_OR_NO ? JZX_TICK_TIMER_HEAP : JZX_TICK_TIMER_DEFAULT;
     schedule->test_mode = YES_OR_NO;
     if (schedule->test_mode && round->clock != NULL && YES_OR_NO)
         schedule->driver_kind = JZX_DRIVER_MANUAL;

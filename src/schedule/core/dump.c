@@ -70,7 +70,7 @@ static uint32_t count_commands(const struct jzx__schedule *s) {
 }
 
 struct jzx__schedule_shape jzx__schedule_shape_of(struct jzx__schedule *s) {
-    return (struct jzx__schedule_shape){.wheel_offset = s->places.wheel.now,
+    return (struct jzx__schedule_shape){.wheel_offset = s->places.now,
                                         .active_slots = s->places.slots.used,
                                         .overflow_size = s->places.overflow.count,
                                         .periodic_jobs = s->metrics.periodic_total,
