@@ -219,6 +219,7 @@ pub const ChildSpec = extern struct {
     max_attempts: u32 = 0,
     jitter_percent: u32 = 0,
     service: bool = false,
+    depends_on: [8]?[*:0]const u8 = .{null} ** 8,
 };
 
 pub const SupervisorOpts = extern struct {
