@@ -110,6 +110,7 @@ pub const Config = extern struct {
     stamp_messages: bool = false,
     io_backend: IoBackend = .auto,
     track_buffers: bool = false,
+    max_group_events: u32 = 0,
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.
