@@ -90,14 +90,29 @@ void jzx__depend_fail(const struct jzx__child *failed) {
 
 /* ---- progress ---- */
 
-/* Notes which children are needed by one that has an actor and ends first (N2). */
+/* True if it has held back one more. */
+static bool hold_needs(const struct jzx__child *child) {
+    bool more = false;
+    for (size_t i = 0; i < child->need_count; i++) {
+        more = more || !child->needs[i]->is_held;
+        child->needs[i]->is_held = true;
+    }
+    return more;
+}
+
+/* Notes which children are needed, directly or not, by one that has an actor and ends first (N2).
+ */
 static void note_holds(struct jzx__super *super) {
+    bool again = true;
     for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child))
         child->is_held = false;
-    for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child)) {
-        bool ends = jzx__child_has_actor(child) && (super->closing || child->is_down);
-        for (size_t i = 0; ends && i < child->need_count; i++)
-            child->needs[i]->is_held = true;
+    while (again) {
+        again = false;
+        for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child)) {
+            bool ends = jzx__child_has_actor(child) && (super->closing || child->is_down);
+            if (ends || child->is_held)
+                again = hold_needs(child) || again;
+        }
     }
 }
 

@@ -9,7 +9,8 @@
  *   N1  a child is started only while each child that it needs is up. A child is up when it runs
  *       and its init is through, or when it has ended well by itself.
  *   N2  a child is asked to stop, because the supervisor closes or another child has failed, only
- *       when no child that needs it has an actor.
+ *       when no child that needs it, directly or not, has an actor. A child that has ended starts
+ *       again only when those that end because of it have ended.
  *   N3  needs[] are children of the same supervisor; a child that is removed is taken out of them.
  *   N4  a child that is `down` has an actor, and is to stop because another child has failed.
  *

@@ -633,18 +633,33 @@ static jzx_err spawn_and_cancel(jzx_context *ctx, struct journal *journal, jzx_s
     return JZX_OK;
 }
 
+static char cancel_text[JZX_EXIT_TEXT_MAX + 1];
+
+static jzx_err note_cancel(jzx_context *ctx, const jzx_process_event *events, size_t count,
+                           jzx_step_out *out) {
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == JZX_PROCESS_CANCEL)
+            memcpy(cancel_text, ((const jzx_stop_notice *)events[i].data)->text,
+                   sizeof cancel_text);
+    return journal_step(ctx, events, count, out);
+}
+
 JZX_TEST(a_process_spawns_a_monitored_one_and_cancels_it, "D18", "D+top") {
+    static const jzx_process_ops cancelled =
+        JZX_PROCESS_OPS(.init = journal_init, .step = note_cancel, .close = journal_close);
     struct timing timing = timing_open();
     struct journal child = {.steps = 0};
     struct script script = {.journal = {.plan = spawn_and_cancel}};
-    script.opts = JZX_SPAWN_OPTS(.process = &journal_ops, .state = &child);
+    script.opts = JZX_SPAWN_OPTS(.process = &cancelled, .state = &child);
     script.spawn = (jzx_command_spawn){.opts = &script.opts, .monitored = true};
+    cancel_text[0] = '\0';
     fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.process = &journal_ops, .state = &script.journal));
     timing_step(&timing);
     expect_completion(&script.journal, 0, 1, JZX_OK);
     expect_completion(&script.journal, 1, 2, JZX_OK);
     expect_note(&child, 0, JZX_PROCESS_CANCEL, JZX_TAG_STOP, JZX_OK);
     JZX_EXPECT_EQ(child.notes[0].value, JZX_MS(9));
+    assert_string_equal(cancel_text, "why");
     timing_advance(&timing, JZX_MS(9));
     JZX_EXPECT_EQ(child.closes, 1);
     expect_note(&script.journal, 2, JZX_PROCESS_MESSAGE, JZX_TAG_DOWN, JZX_OK);

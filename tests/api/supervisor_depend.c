@@ -234,6 +234,28 @@ JZX_TEST(children_that_count_make_their_supervisor_give_up_in_reverse, "D+sup", 
     timing_close(&timing);
 }
 
+JZX_TEST(a_dependent_that_fails_while_it_is_to_stop_counts_no_second_failure, "D+sup", "C22") {
+    static const jzx_child_spec specs[] = {{TOY("a")},
+                                           {TOY("b"), .depends_on = {"a"}},
+                                           {TOY("c"), .depends_on = {"b"}, .trap_stop = true}};
+    struct timing timing = nursery_open();
+    jzx_actor_id root =
+        nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.strategy = JZX_REST_FOR_ONE, .intensity = 1,
+                                                   JZX_CHILDREN(specs)));
+    tell(&timing, root, "a", TOY_FAIL);
+    tell(&timing, root, "b", TOY_FAIL); /* it was to stop after c, which takes its time */
+    expect_trace("+a +b +c -aF -bF ");
+    JZX_EXPECT_EQ(state_of(&timing, root, "c"), JZX_CHILD_STOPPING);
+    timing_advance(&timing, JZX_SECOND(5));
+    expect_trace("-cK +a +b +c ");
+    JZX_EXPECT_EQ(info_of(&timing, root, 1).attempt, 0);
+    JZX_EXPECT_EQ(escalations, 0);
+    stop_supervisor(&timing, root);
+    timing_advance(&timing, JZX_SECOND(5));
+    expect_trace("-cK -bS -aS ");
+    timing_close(&timing);
+}
+
 JZX_TEST(a_dependency_that_is_out_of_attempts_stops_nobody_and_starts_nobody, "D+sup") {
     static const jzx_child_spec specs[] = {
         SERVICE(FUSSY("a"), .max_attempts = 1),
