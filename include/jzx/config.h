@@ -217,6 +217,8 @@ typedef struct jzx_config {
                          * jzx_msg_take that was not released by then, with the actor that took
                          * it. That costs a look into a table, under a lock, for each buffer that
                          * is taken; without it nothing. Debug builds of the library always do */
+    uint32_t max_group_events; /* events of a group that wait for a subscriber before it is told
+                                * that it lags (64); see JZX_TAG_GROUP_LAGGED. JZX_UNLIMITED */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

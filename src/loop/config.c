@@ -51,6 +51,7 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);
     default_to(&config->max_groups, JZX_UNLIMITED);
     default_to(&config->max_members_per_group, JZX_UNLIMITED);
+    default_to(&config->max_group_events, 64);
     default_to(&config->max_calls, JZX_DEFAULT_MAX_CALLS);
     if (config->on_wait == JZX_ON_WAIT_DEFAULT)
         config->on_wait = JZX_ON_WAIT_REFUSE;
@@ -115,6 +116,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "max_groups";
     if (config->max_members_per_group == JZX_NONE)
         return "max_members_per_group";
+    if (config->max_group_events == JZX_NONE)
+        return "max_group_events";
     if ((config->contain & ~(uint32_t)(JZX_CONTAIN_OVERFLOW | JZX_CONTAIN_FAULTS)) != 0)
         return "contain";
     if (config->max_calls == JZX_NONE)

@@ -110,6 +110,7 @@ pub const Config = extern struct {
     stamp_messages: bool = false,
     io_backend: IoBackend = .auto,
     track_buffers: bool = false,
+    max_group_events: u32 = 0,
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.
@@ -219,6 +220,7 @@ pub const ChildSpec = extern struct {
     max_attempts: u32 = 0,
     jitter_percent: u32 = 0,
     service: bool = false,
+    depends_on: [8]?[*:0]const u8 = .{null} ** 8,
 };
 
 pub const SupervisorOpts = extern struct {
