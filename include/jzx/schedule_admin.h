@@ -29,6 +29,12 @@ typedef enum jzx_schedule_profile {
 #define JZX_SCHEDULE_WITHOUT_FIXED_RATE 1u
 #define JZX_SCHEDULE_WITHOUT_FIXED_DELAY 2u
 
+/* Probes of the library that a scheduler shall not have: bits of without_probes. */
+#define JZX_SCHEDULE_WITHOUT_MAILBOX_PROBE 1u
+#define JZX_SCHEDULE_WITHOUT_DISPATCHER_PROBE 2u
+#define JZX_SCHEDULE_WITHOUT_RUNTIME_PROBE 4u
+#define JZX_SCHEDULE_WITHOUT_PROBES 7u /* only the driver engages backpressure then */
+
 /* Where and how urgently the functions of a job run. The default dispatcher has number 0, those of
  * the configuration 1, 2, ... */
 typedef struct jzx_dispatcher {
@@ -134,6 +140,7 @@ typedef struct jzx_schedule_config {
     const jzx_schedule_policy *policies; /* copied */
     size_t policy_size;                  /* sizeof(jzx_schedule_policy) */
     uint32_t policy_count;               /* up to 256 */
+    uint32_t without_probes;             /* JZX_SCHEDULE_WITHOUT_*_PROBE */
 } jzx_schedule_config;
 
 /* In place, in C: .schedule = &JZX_SCHEDULE_CONFIG(.profile = JZX_SCHEDULE_TINY). In C++ use
@@ -156,6 +163,10 @@ typedef enum jzx_pressure_state {
 #define JZX_PRESSURE_BY_DRIVER 1u
 #define JZX_PRESSURE_BY_GAUGE 2u
 #define JZX_PRESSURE_BY_QUOTA 4u
+/* Beside BY_GAUGE: the kinds of probes that report a critical load; none: it was pushed. */
+#define JZX_PRESSURE_BY_MAILBOX 8u
+#define JZX_PRESSURE_BY_DISPATCHER 16u
+#define JZX_PRESSURE_BY_RUNTIME 32u
 
 typedef enum jzx_driver_status {
     JZX_DRIVER_STATUS_OK = 0,
@@ -275,6 +286,16 @@ typedef struct jzx_schedule_record {
 
 /* ---- overload and shutdown ---- */
 
+/* What a probe looks at: the reason of backpressure names it. Each scheduler has one probe of each
+ * kind from its start, unless without_probes says otherwise:
+ *   MAILBOX          the fullest mailbox of an actor that jobs send to, as a share of its
+ *                    mailbox_cap. A tick looks at 16 of them in turn, and always at the fullest one
+ *                    that it has seen; of actors of other workers it sees what other threads sent.
+ *                    Mailboxes that drop messages do not count
+ *   DISPATCHER_LOAD  functions that were delivered and have not ended, of the dispatcher that has
+ *                    most, as a share of slot_capacity
+ *   RUNTIME          actors that wait for a worker, as a share of the loop's global_queue_size
+ * They are sampled at ticks at which there is something to do, and when a job is scheduled. */
 typedef enum jzx_probe_kind {
     JZX_PROBE_MAILBOX = 0,
     JZX_PROBE_DISPATCHER_LOAD = 1,
@@ -351,8 +372,8 @@ JZX_API jzx_err jzx_schedule_capabilities_get(jzx_loop *loop, jzx_schedule_capab
 
 /* ---- overload ---- */
 
-/* A load to be looked at; the largest of all counts. name must outlive the loop. JZX_ERR_FULL:
- * there are 8 already. JZX_ERR_INVALID_ARG, JZX_ERR_SHUTDOWN, JZX_ERR_BUSY, JZX_ERR_NO_MEMORY. */
+/* A load to be looked at at every tick; the largest of all counts. name must outlive the loop.
+ * JZX_ERR_FULL: the program has 8 already. JZX_ERR_INVALID_ARG, JZX_ERR_SHUTDOWN, JZX_ERR_BUSY, JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_schedule_add_probe(jzx_loop *loop, const char *name, jzx_probe_kind kind,
                                        jzx_probe_fn fn, void *ctx);
 

@@ -176,6 +176,8 @@ const char *jzx__settings_wrong(const jzx_schedule_config *config, bool has_manu
         return "schedule.dispatchers";
     if (!policies_are_fine(&full))
         return "schedule.policies";
+    if (full.without_probes > JZX_SCHEDULE_WITHOUT_PROBES)
+        return "schedule.without_probes";
     return wrong_driver_field(&full, has_manual_clock);
 }
 
@@ -221,6 +223,7 @@ void jzx__settings_fill(struct jzx__settings *settings, const jzx_schedule_confi
     core.policies = settings->rules;
     core.policies_count = full.policy_count;
     (void)jzx__schedule_resolve(&core, &settings->core); /* as the check has found */
+    settings->without_probes = full.without_probes;
     settings->driver_kind =
         full.driver_kind == JZX_DRIVER_DEFAULT ? JZX_DRIVER_AUTOMATIC : full.driver_kind;
     settings->has_driver = full.driver != NULL;

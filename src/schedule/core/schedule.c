@@ -102,6 +102,7 @@ bool jzx__schedule_init(struct jzx__schedule *s, const struct jzx__schedule_conf
     s->measured_ns = jzx__tick_clock_now(&s->clock);
     s->tick = jzx__ticks_down(s->measured_ns, resolved->resolution_ns);
     s->pass_end = s->measured_tick = s->tick;
+    s->polled_tick = UINT64_MAX;
     if (!jzx__places_init(&s->places, &s->config, at(s, l.slots), at(s, l.overflow), s->tick,
                           allocator)) {
         jzx__free(allocator, s->memory, l.total);

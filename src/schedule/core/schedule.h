@@ -125,9 +125,10 @@ struct jzx__schedule {
     struct jzx__list due;    /* of the tick that runs now */
     struct jzx__job *firing; /* being delivered now; its end waits until that returns */
     bool firing_ended;
-    uint64_t tick;     /* that was run last */
-    uint64_t pass_end; /* the last tick that had passed when the pass began that runs now */
-    uint64_t sequence; /* of registrations */
+    uint64_t tick;        /* that was run last */
+    uint64_t pass_end;    /* the last tick that had passed when the pass began that runs now */
+    uint64_t sequence;    /* of registrations */
+    uint64_t polled_tick; /* when the gauge was polled last */
     enum jzx__schedule_phase phase;
     struct jzx__driver driver;
     struct jzx__driver fallback; /* name NULL: none */
