@@ -35,6 +35,24 @@ typedef enum jzx_schedule_profile {
 #define JZX_SCHEDULE_WITHOUT_RUNTIME_PROBE 4u
 #define JZX_SCHEDULE_WITHOUT_PROBES 7u /* only the driver engages backpressure then */
 
+/* Which close tasks run first. */
+typedef enum jzx_close_priority {
+    JZX_CLOSE_DEFAULT = 0, /* USER; of the library's own tasks: as JZX_SCHEDULE_OWN_TASKS says */
+    JZX_CLOSE_SYSTEM_CRITICAL = 1,
+    JZX_CLOSE_RUNTIME = 2,
+    JZX_CLOSE_USER = 3
+} jzx_close_priority;
+
+/* Wins over the profile, and over the priorities of the library's own close tasks. */
+typedef struct jzx_task_run_policy {
+    size_t size;       /* sizeof(jzx_task_run_policy) */
+    uint32_t capacity; /* close tasks of the program, up to LARGE's; 0: that of the profile */
+    jzx_close_priority delays;
+    jzx_close_priority remoting;
+    jzx_close_priority actor_timers;
+    jzx_close_priority user_hooks;
+} jzx_task_run_policy;
+
 /* Where and how urgently the functions of a job run. The default dispatcher has number 0, those of
  * the configuration 1, 2, ... */
 typedef struct jzx_dispatcher {
@@ -140,7 +158,10 @@ typedef struct jzx_schedule_config {
     const jzx_schedule_policy *policies; /* copied */
     size_t policy_size;                  /* sizeof(jzx_schedule_policy) */
     uint32_t policy_count;               /* up to 256 */
-    uint32_t without_probes;             /* JZX_SCHEDULE_WITHOUT_*_PROBE */
+    uint32_t tick_buffer_quota; /* ticks that may wait until tick_buffer_overflows counts it; none
+                                 * is ever dropped; max(32, system_quota / 8) */
+    const jzx_task_run_policy *task_run_policy; /* copied; NULL: none */
+    uint32_t without_probes;                    /* JZX_SCHEDULE_WITHOUT_*_PROBE */
 } jzx_schedule_config;
 
 /* In place, in C: .schedule = &JZX_SCHEDULE_CONFIG(.profile = JZX_SCHEDULE_TINY). In C++ use
@@ -198,6 +219,9 @@ typedef struct jzx_schedule_metrics {
     uint32_t ticks_per_second; /* over the last second that was measured */
     jzx_pressure_state pressure;
     uint32_t pressure_reasons; /* JZX_PRESSURE_BY_* */
+    uint64_t catch_ups;        /* passes that made up for a backlog above 0.8 windows */
+    uint32_t tick_buffer_quota;
+    uint64_t tick_buffer_overflows; /* passes that found more ticks waiting than that */
 } jzx_schedule_metrics;
 
 typedef struct jzx_schedule_capabilities {
@@ -306,19 +330,12 @@ typedef enum jzx_probe_kind {
  * and may send. */
 typedef uint32_t (*jzx_probe_fn)(void *ctx);
 
-/* Which close tasks run first. */
-typedef enum jzx_close_priority {
-    JZX_CLOSE_SYSTEM_CRITICAL = 0,
-    JZX_CLOSE_RUNTIME = 1,
-    JZX_CLOSE_USER = 2
-} jzx_close_priority;
-
 /* Close tasks of the library itself. Each scheduler has them from its start, in this order: futures
  * of delays are resolved (SYSTEM_CRITICAL); a place for remoting, which there is not
  * (SYSTEM_CRITICAL); timers that actors have started by key are stopped (RUNTIME); the hooks of
  * jzx_schedule_on_shutdown are called (USER). So each runs before tasks of the program of the same
- * priority. They take no room of task_run_capacity, are counted like all others, and cannot be
- * cancelled. */
+ * priority. task_run_policy gives them other priorities. They take no room of task_run_capacity,
+ * are counted like all others, and cannot be cancelled. */
 #define JZX_SCHEDULE_OWN_TASKS 4u
 
 /* 0, or an error that is told (TASK_RUN_FAILED); later tasks still run. */
@@ -441,7 +458,8 @@ JZX_API size_t jzx_schedule_trace(jzx_loop *loop, void *bytes, size_t size);
 JZX_API jzx_err jzx_schedule_replay_check(jzx_loop *loop, const void *trace, size_t size,
                                           uint32_t *first);
 
-/* Writes wheel, load and periodic jobs, line by line, for people. The text is made before the first
+/* Writes wheel, load, probes, one-shot jobs that have not ended and periodic jobs, line by line, for
+ * people. The text is made before the first
  * call of fn, which may do what it likes. */
 JZX_API jzx_err jzx_schedule_dump(jzx_loop *loop, jzx_dump_fn line, void *ctx);
 

@@ -44,7 +44,10 @@ static jzx_schedule_metrics show_metrics(struct jzx__schedule *core) {
                                   .driver_status = (jzx_driver_status)own.driver_status,
                                   .ticks_per_second = own.ticks_per_second,
                                   .pressure = (jzx_pressure_state)core->pressure.state,
-                                  .pressure_reasons = jzx__pressure_reasons(core)};
+                                  .pressure_reasons = jzx__pressure_reasons(core),
+                                  .catch_ups = own.catch_ups,
+                                  .tick_buffer_quota = own.tick_buffer_quota,
+                                  .tick_buffer_overflows = own.tick_buffer_overflows};
 }
 
 jzx_err jzx_schedule_metrics_get(jzx_loop *loop, jzx_schedule_metrics *metrics) {

@@ -199,12 +199,16 @@ JZX_TEST(a_backlog_of_the_driver_is_made_up_for_without_a_lost_tick, "B23", "B24
     announce(5, true); /* a window: a catch-up, but no overload */
     JZX_EXPECT_EQ(rig_metrics(&rig).driver_status, JZX_DRIVER_STATUS_OK);
     JZX_EXPECT_EQ(rig_metrics(&rig).drift_compensations, 5);
+    JZX_EXPECT_EQ(rig_metrics(&rig).catch_ups, 1);
+    announce(4, true); /* 0.8 windows: none */
+    JZX_EXPECT_EQ(rig_metrics(&rig).catch_ups, 1);
     JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_BACKPRESSURE_STATE, NULL), 0);
     own.now_ns += (uint64_t)TICKS(8);
     JZX_EXPECT(jzx_tick_notify(own.source, 8)); /* more than a window */
     rig_leap(&rig, TICK_NS);
     jzx_schedule_metrics metrics = rig_metrics(&rig);
     JZX_EXPECT_EQ(metrics.tick_backlog_peak, 8);
+    JZX_EXPECT(metrics.catch_ups >= 2);
     JZX_EXPECT(metrics.tick_overflow_events >= 1);
     JZX_EXPECT(rig_told(&rig, JZX_SCHEDULE_EVENT_DRIVER_STATUS, NULL) >= 2); /* and back */
     JZX_EXPECT(rig_told(&rig, JZX_SCHEDULE_EVENT_BACKPRESSURE_STATE, &told) >= 2);
@@ -214,15 +218,39 @@ JZX_TEST(a_backlog_of_the_driver_is_made_up_for_without_a_lost_tick, "B23", "B24
     metrics = rig_metrics(&rig);
     JZX_EXPECT_EQ(metrics.driver_status, JZX_DRIVER_STATUS_OK);
     JZX_EXPECT_EQ(metrics.pressure, JZX_PRESSURE_NORMAL);
-    JZX_EXPECT_EQ(metrics.ticks_total, 16); /* none was lost */
+    JZX_EXPECT_EQ(metrics.ticks_total, 20); /* none was lost */
     JZX_EXPECT_EQ(metrics.tick_backlog, 0);
     uint32_t runs = 0;
     for (uint32_t i = 0; i < rig.notes.count; i++) {
         runs += rig.notes.list[i].batch.runs;
         JZX_EXPECT_EQ(rig.notes.list[i].batch.missed_runs, 0); /* never the driver's */
     }
-    JZX_EXPECT_EQ(runs, 16);
+    JZX_EXPECT_EQ(runs, 20);
     rig_close(&rig);
+}
+
+/* A bounded buffer would drop what is above its quota: here it is counted, and run. */
+JZX_TEST(a_backlog_above_the_tick_buffer_is_counted_and_no_tick_is_dropped, "B24", "B+rules") {
+    static const uint32_t quotas[] = {0, 40, 0};
+    static const jzx_schedule_profile profiles[] = {JZX_SCHEDULE_DEFAULT, JZX_SCHEDULE_DEFAULT,
+                                                    JZX_SCHEDULE_CUSTOM};
+    static const uint32_t expected[] = {1280, 40, 32}; /* max(32, system_quota / 8) */
+    for (uint32_t i = 0; i < 3; i++) {
+        open_own(OWN(.clock = &own_clock, .tick_buffer_quota = quotas[i], .profile = profiles[i],
+                     .system_quota = 64));
+        rig_rate(&rig, 1, TICKS(1), TICKS(1));
+        JZX_EXPECT_EQ(rig_metrics(&rig).tick_buffer_quota, expected[i]);
+        announce(expected[i], true);
+        JZX_EXPECT_EQ(rig_metrics(&rig).tick_buffer_overflows, 0);
+        rig_pass(&rig, expected[i]); /* until all are made up for */
+        announce(expected[i] + 1, true);
+        rig_pass(&rig, expected[i]);
+        jzx_schedule_metrics metrics = rig_metrics(&rig);
+        JZX_EXPECT(metrics.tick_buffer_overflows >= 1);
+        JZX_EXPECT_EQ(metrics.ticks_total, 2 * expected[i] + 1);
+        JZX_EXPECT_EQ(metrics.tick_backlog, 0);
+        rig_close(&rig);
+    }
 }
 
 JZX_TEST(a_driver_far_behind_twice_makes_the_scheduler_reject, "B31", "B88", "B+tests") {

@@ -81,6 +81,7 @@ static void init_parts(struct jzx__schedule *s, const struct layout *l) {
     jzx__log_init(&s->log, at(s, l->log), c->log_capacity);
     jzx__close_init(&s->close, at(s, l->tasks), at(s, l->task_items), c->capacity.task_run);
     jzx__tick_runner_init(&s->runner, c->catch_up_window_ticks, c->catch_up_chunk_ticks);
+    s->runner.buffer_quota = c->tick_buffer_quota;
     jzx__backpressure_init(&s->pressure, c->cooldown_ticks);
     jzx__gauge_init(&s->gauge, c->gauge_engaged_ticks);
     jzx__drift_init(&s->drift, s->clock.kind, c->resolution_ns, c->drift_budget_pct);
@@ -138,6 +139,9 @@ struct jzx__schedule_metrics jzx__schedule_metrics_of(struct jzx__schedule *s) {
     m.catch_up_window_ticks = s->config.catch_up_window_ticks;
     m.tick_backlog_peak = s->runner.backlog_peak;
     m.tick_overflow_events = s->runner.overflow_events;
+    m.catch_ups = s->runner.catch_ups;
+    m.tick_buffer_quota = s->runner.buffer_quota;
+    m.tick_buffer_overflows = s->runner.buffer_overflows;
     m.drift_compensations = s->drift.compensations;
     m.drift_worst_ns = s->drift.worst_ns;
     m.diagnostics_dropped_total = s->events.dropped_total;

@@ -82,6 +82,9 @@ struct jzx__schedule_metrics {
 
     uint64_t tick_backlog_peak;
     uint64_t tick_overflow_events;
+    uint64_t catch_ups; /* looks at the backlog that found a catch-up */
+    uint32_t tick_buffer_quota;
+    uint64_t tick_buffer_overflows; /* looks at the backlog that found it above that */
     uint64_t drift_compensations;
     uint64_t drift_worst_ns;
     uint64_t diagnostics_dropped_total;
