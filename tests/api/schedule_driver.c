@@ -381,6 +381,56 @@ JZX_TEST(ticks_are_announced_without_a_driver_by_the_loop_itself, "B21", "B22", 
 
 /* ---- rates ---- */
 
+#define PACE_TICKS 100u
+#define PACE_CALLS_MAX 3000u
+
+/* The ticks of a thread beside those of its clock. */
+struct pace {
+    uint32_t subscriber;
+    uint32_t calls;
+    uint64_t first; /* by the clock, at the first call */
+    bool is_found;
+};
+
+static jzx_behavior_result watch_pace(jzx_context *ctx, const jzx_message *msg) {
+    struct pace *pace = ctx->state;
+    struct jzx_schedule_event event;
+    uint64_t tick = 0;
+    (void)msg;
+    jzx_test_ran();
+    while (jzx_schedule_next_event(ctx->loop, pace->subscriber, &event, sizeof event))
+        tick = event.tick;
+    uint64_t now = jzx_schedule_now(ctx->loop);
+    JZX_EXPECT(tick <= now); /* never ahead */
+    if (pace->calls++ == 0)
+        pace->first = now;
+    uint64_t passed = now - pace->first;
+    pace->is_found |= passed >= PACE_TICKS && (now - tick) * 20 <= passed;
+    if (pace->is_found || pace->calls == PACE_CALLS_MAX)
+        JZX_EXPECT_EQ(jzx_loop_request_stop(ctx->loop), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* However late it is at a moment, there is one at which it is behind by 5 % of the time at most. A
+ * thread of another rate is further behind for ever, or ahead. */
+JZX_TEST(a_thread_announces_as_many_ticks_as_its_clock_counts, "B+driver") {
+    struct pace pace = {0};
+    jzx_loop *loop = fixture_loop_with(
+        &JZX_CONFIG(.workers = 1, .schedule = &JZX_SCHEDULE_CONFIG(.driver_kind = JZX_DRIVER_THREAD,
+                                                                   .resolution_ns = 2000000)));
+    assert_non_null(loop);
+    JZX_EXPECT_EQ(jzx_schedule_subscribe(loop, JZX_SCHEDULE_KIND(FIRE), &pace.subscriber), JZX_OK);
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = watch_pace, .state = &pace));
+    JZX_EXPECT_EQ(jzx_schedule_at_fixed_rate_with_options(
+                      loop, 2000000, 2000000, id, JZX_NOBODY, NULL, 0, 1,
+                      &JZX_SCHEDULE_OPTS(.backlog_limit = UINT32_MAX), NULL),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT(pace.is_found);
+    JZX_EXPECT(jzx_test_runs() > 0);
+    fixture_destroy(loop);
+}
+
 JZX_TEST(every_second_of_ticks_is_told_with_its_rate, "B+driver", "B3") {
     struct jzx_schedule_event told;
     rig_open(&rig, NULL);
