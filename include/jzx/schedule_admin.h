@@ -314,8 +314,7 @@ typedef struct jzx_schedule_record {
  * kind from its start, unless without_probes says otherwise:
  *   MAILBOX          the fullest mailbox of an actor that jobs send to, as a share of its
  *                    mailbox_cap. A tick looks at 16 of them in turn, and always at the fullest one
- *                    that it has seen; of actors of other workers it sees what other threads sent.
- *                    Mailboxes that drop messages do not count
+ *                    that it has seen. Mailboxes that drop messages do not count
  *   DISPATCHER_LOAD  functions that were delivered and have not ended, of the dispatcher that has
  *                    most, as a share of slot_capacity
  *   RUNTIME          actors that wait for a worker, as a share of the loop's global_queue_size

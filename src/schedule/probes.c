@@ -14,15 +14,17 @@ static uint32_t share(uint64_t part, uint64_t whole) {
 
 /* ---- mailboxes ---- */
 
+/* Messages that count against the bound. Those in the private list are its owner's: a hint. */
+JZX_PEEKS static uint64_t waiting_for(struct jzx__task *task) {
+    return (uint64_t)jzx__inbox_count(jzx__task_inbox(task)) + jzx__peek(&task->pending);
+}
+
 /* A mailbox that drops messages when it is full bounds its load itself. */
 static uint32_t fill_of(const struct jzx__scheduler *scheduler, jzx_actor_id id) {
     struct jzx__actor *actor = jzx__table_lookup(&scheduler->loop->table, id);
     if (actor == NULL || jzx__actor_on_full(actor) != JZX_FULL_REFUSE)
         return 0;
-    uint64_t waiting = jzx__inbox_count(jzx__task_inbox(&actor->task));
-    if (scheduler->me != NULL && jzx__worker_owns(scheduler->me, &actor->task))
-        waiting += actor->task.pending;
-    return share(waiting, jzx__actor_bound(actor));
+    return share(waiting_for(&actor->task), jzx__actor_bound(actor));
 }
 
 /* The receivers go round, so that each is looked at sooner or later. */
@@ -81,15 +83,16 @@ static uint32_t sample_dispatchers(void *ctx) {
 
 /* ---- the runtime ---- */
 
-/* Actors that are ready on a worker. The gauge of one that sleeps is that of its last tick: it has
- * none. */
-static uint64_t ready_on(const struct jzx__worker *worker, const struct jzx__worker *me) {
-    if (worker == me)
-        return jzx__order_depth(&me->order) + jzx__deque_count(&me->deque);
-    if (jzx__parker_sleeps(&worker->parker))
-        return 0;
-    /* relaxed: a gauge */
-    return jzx__atomic_load_relaxed(&worker->ready_depth) + jzx__deque_count(&worker->deque);
+/* Actors that are ready on a worker, in its queues and in the one that others may take from. The
+ * queues are the worker's own: a hint. */
+JZX_PEEKS static uint64_t ready_on(const struct jzx__worker *worker) {
+    const struct jzx__order *order = &worker->order;
+    uint64_t depth = (uint64_t)jzx__peek(&order->spawned.depth) + jzx__peek(&order->woken.depth) +
+                     jzx__peek(&order->heavy.depth) + jzx__peek(&order->hogs.depth) +
+                     (jzx__peek(&order->next) != NULL);
+    for (uint32_t i = 0; i < JZX__RANK_COUNT; i++)
+        depth += jzx__peek(&order->ranked[i].depth);
+    return depth + jzx__deque_count(&worker->deque);
 }
 
 static uint32_t sample_runtime(void *ctx) {
@@ -97,7 +100,7 @@ static uint32_t sample_runtime(void *ctx) {
     const struct jzx__sched *sched = &scheduler->loop->sched;
     uint64_t ready = jzx__global_count(&sched->global);
     for (uint32_t i = 0; i < sched->worker_count; i++)
-        ready += ready_on(sched->workers[i], scheduler->me);
+        ready += ready_on(sched->workers[i]);
     return share(ready, sched->global_max);
 }
 

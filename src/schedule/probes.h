@@ -9,8 +9,7 @@
  *               share of slot_capacity: what one tick may bring
  *   runtime     actors that are ready and wait for a worker, as a share of global_queue_size
  *
- * A look reads what its thread may read: of an actor of another worker those messages that other
- * threads have put there, of another worker its gauge. */
+ * A look reads words of other workers without order: a hint, and the next tick looks again. */
 #ifndef JZX_SCHEDULE_PROBES_H
 #define JZX_SCHEDULE_PROBES_H
 

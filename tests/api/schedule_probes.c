@@ -156,6 +156,23 @@ JZX_TEST(the_fullest_of_many_receivers_is_found_within_few_ticks_and_kept_in_vie
     close_all();
 }
 
+/* Ticks by hand are run by a thread that is no worker. */
+JZX_TEST(ticks_by_hand_sample_the_probes_as_others_do, "B89", "B13") {
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.test_mode = true, .driver_kind = JZX_DRIVER_MANUAL));
+    send_to_at_every_tick(spawn_deaf(JZX_FULL_REFUSE));
+    run_every_tick();
+    JZX_EXPECT_EQ(jzx_schedule_advance(rig.loop, 1), JZX_OK);
+    rig_step(&rig);
+    fill(deafs[0], CAP);
+    rig_step(&rig); /* they are in the actor's own list now */
+    for (uint32_t i = 0; i < 2; i++) {
+        JZX_EXPECT_EQ(jzx_schedule_advance(rig.loop, 1), JZX_OK);
+        rig_step(&rig);
+    }
+    expect_pressure(JZX_PRESSURE_ENGAGED, BY(MAILBOX));
+    close_all();
+}
+
 JZX_TEST(a_mailbox_that_drops_messages_or_gets_no_jobs_is_no_load, "B89") {
     rig_open(&rig, NULL);
     jzx_actor_id dropping = spawn_deaf(JZX_FULL_DROP_OLDEST);
