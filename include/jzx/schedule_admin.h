@@ -184,7 +184,7 @@ typedef enum jzx_pressure_state {
 #define JZX_PRESSURE_BY_DRIVER 1u
 #define JZX_PRESSURE_BY_GAUGE 2u
 #define JZX_PRESSURE_BY_QUOTA 4u
-/* Beside BY_GAUGE: the kinds of probes that report a critical load; none: it was pushed. */
+/* The kinds of probes that report a critical load, beside BY_GAUGE; none: it was pushed. */
 #define JZX_PRESSURE_BY_MAILBOX 8u
 #define JZX_PRESSURE_BY_DISPATCHER 16u
 #define JZX_PRESSURE_BY_RUNTIME 32u
@@ -310,14 +310,14 @@ typedef struct jzx_schedule_record {
 
 /* ---- overload and shutdown ---- */
 
-/* What a probe looks at: the reason of backpressure names it. Each scheduler has one probe of each
+/* The kind says what a probe looks at; the reason of backpressure names it. Each scheduler has one probe of each
  * kind from its start, unless without_probes says otherwise:
  *   MAILBOX          the fullest mailbox of an actor that jobs send to, as a share of its
  *                    mailbox_cap. A tick looks at 16 of them in turn, and always at the fullest one
- *                    that it has seen. Mailboxes that drop messages do not count
+ *                    that it has seen. Mailboxes that drop messages do not count.
  *   DISPATCHER_LOAD  functions that were delivered and have not ended, of the dispatcher that has
- *                    most, as a share of slot_capacity
- *   RUNTIME          actors that wait for a worker, as a share of the loop's global_queue_size
+ *                    most, as a share of slot_capacity.
+ *   RUNTIME          actors that wait for a worker, as a share of the loop's global_queue_size.
  * They are sampled at ticks at which there is something to do, and when a job is scheduled. */
 typedef enum jzx_probe_kind {
     JZX_PROBE_MAILBOX = 0,

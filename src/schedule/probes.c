@@ -14,7 +14,7 @@ static uint32_t share(uint64_t part, uint64_t whole) {
 
 /* ---- mailboxes ---- */
 
-/* Messages that count against the bound. Those in the private list are its owner's: a hint. */
+/* Messages that count against the bound. The private list is its owner's: a hint. */
 JZX_PEEKS static uint64_t waiting_for(struct jzx__task *task) {
     return (uint64_t)jzx__inbox_count(jzx__task_inbox(task)) + jzx__peek(&task->pending);
 }

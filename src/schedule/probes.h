@@ -4,10 +4,10 @@
  * anyway; sending and handling messages pays nothing.
  *
  *   mailbox     how full the fullest mailbox of a receiver is. A tick looks at a few receivers of
- *               jobs, in turn, and always again at the fullest one it knows
+ *               jobs, in turn, and always again at the fullest one it knows.
  *   dispatcher  functions that wait for their runner, of the dispatcher that has most of them, as a
- *               share of slot_capacity: what one tick may bring
- *   runtime     actors that are ready and wait for a worker, as a share of global_queue_size
+ *               share of slot_capacity: what one tick may bring.
+ *   runtime     actors that are ready and wait for a worker, as a share of global_queue_size.
  *
  * A look reads words of other workers without order: a hint, and the next tick looks again. */
 #ifndef JZX_SCHEDULE_PROBES_H
@@ -15,7 +15,7 @@
 
 #include "schedule/item.h"
 
-/* Of a scheduler that nobody knows yet. */
+/* The scheduler is not known to other threads yet. */
 void jzx__probes_register(struct jzx__scheduler *scheduler);
 
 /* Owner. The item is about to be delivered: its receiver is looked at from now on. */
