@@ -389,7 +389,8 @@ JZX_API jzx_err jzx_schedule_capabilities_get(jzx_loop *loop, jzx_schedule_capab
 /* ---- overload ---- */
 
 /* A load to be looked at at every tick; the largest of all counts. name must outlive the loop.
- * JZX_ERR_FULL: the program has 8 already. JZX_ERR_INVALID_ARG, JZX_ERR_SHUTDOWN, JZX_ERR_BUSY, JZX_ERR_NO_MEMORY. */
+ * JZX_ERR_FULL: the program has 8 already. JZX_ERR_INVALID_ARG, JZX_ERR_SHUTDOWN, JZX_ERR_BUSY,
+ * JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_schedule_add_probe(jzx_loop *loop, const char *name, jzx_probe_kind kind,
                                        jzx_probe_fn fn, void *ctx);
 
@@ -457,8 +458,7 @@ JZX_API size_t jzx_schedule_trace(jzx_loop *loop, void *bytes, size_t size);
 JZX_API jzx_err jzx_schedule_replay_check(jzx_loop *loop, const void *trace, size_t size,
                                           uint32_t *first);
 
-/* Writes wheel, load, probes, one-shot jobs that have not ended and periodic jobs, line by line, for
- * people. The text is made before the first
+/* Writes wheel, load, probes, and all jobs that have not ended, line by line, for people. The text is made before the first
  * call of fn, which may do what it likes. */
 JZX_API jzx_err jzx_schedule_dump(jzx_loop *loop, jzx_dump_fn line, void *ctx);
 

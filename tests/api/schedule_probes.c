@@ -185,6 +185,7 @@ JZX_TEST(a_mailbox_that_drops_messages_or_gets_no_jobs_is_no_load, "B89") {
     rig_pass(&rig, 5);
     expect_pressure(JZX_PRESSURE_NORMAL, 0);
     JZX_EXPECT_EQ(changes(), 0);
+    JZX_EXPECT(rig.notes.count > 0);
     close_all();
 }
 
@@ -300,6 +301,7 @@ JZX_TEST(without_probes_a_full_mailbox_does_not_count_and_the_driver_does, "B90"
         JZX_EXPECT(jzx_schedule_notify(rig.loop, 6)); /* more than a window */
         rig_step(&rig);
         expect_change(1, JZX_PRESSURE_ENGAGED, JZX_PRESSURE_BY_DRIVER);
+        JZX_EXPECT(rig.notes.count > 0);
         close_all();
     }
     const char *field = NULL;

@@ -9,8 +9,8 @@
 /* One look at the backlog, before it is run. */
 enum jzx__tick_mode jzx__pressure_observe_driver(struct jzx__schedule *s);
 
-/* A job is about to be added: the probes of the library, unless this tick has sampled them, or ticks
- * go on anyway. */
+/* A job is about to be added: samples the probes of the library, unless this tick has done so or
+ * ticks go on anyway. */
 void jzx__pressure_look(struct jzx__schedule *s);
 
 /* Once per tick, before its jobs: the probes, and the cooldown; and after them: the quota. */
