@@ -458,8 +458,8 @@ JZX_API size_t jzx_schedule_trace(jzx_loop *loop, void *bytes, size_t size);
 JZX_API jzx_err jzx_schedule_replay_check(jzx_loop *loop, const void *trace, size_t size,
                                           uint32_t *first);
 
-/* Writes wheel, load, probes, and all jobs that have not ended, line by line, for people. The text is made before the first
- * call of fn, which may do what it likes. */
+/* Writes wheel, load, probes, and all jobs that have not ended, line by line, for people. The text
+ * is made before the first call of fn, which may do what it likes. */
 JZX_API jzx_err jzx_schedule_dump(jzx_loop *loop, jzx_dump_fn line, void *ctx);
 
 /* The same as one message with that tag to an actor; the payload is text with '\n'. */
