@@ -313,7 +313,7 @@ typedef struct jzx_schedule_record {
 /* The kind says what a probe looks at; the reason of backpressure names it. Each scheduler has one
  * probe of each kind from its start, unless without_probes says otherwise:
  *   MAILBOX          the fullest mailbox of an actor that jobs send to, as a share of its
- *                    mailbox_cap. A tick looks at 16 of them in turn, and always at the fullest one
+ *                    mailbox_cap. A tick looks at 8 of them in turn, and always at the fullest one
  *                    that it has seen. Mailboxes that drop messages do not count.
  *   DISPATCHER_LOAD  functions that were delivered and have not ended, of the dispatcher that has
  *                    most, as a share of slot_capacity.

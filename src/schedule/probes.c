@@ -4,7 +4,7 @@
 
 #include "actor/mailbox.h"
 
-#define LOOKS_PER_TICK 16u
+#define LOOKS_PER_TICK 8u
 
 static uint32_t share(uint64_t part, uint64_t whole) {
     if (whole == 0)
@@ -32,6 +32,7 @@ static uint32_t sample_mailboxes(void *ctx) {
     struct jzx__scheduler *scheduler = ctx;
     uint32_t most = fill_of(scheduler, scheduler->fullest);
     struct jzx__link *first = scheduler->receivers.ring.next;
+    jzx_actor_id last = scheduler->fullest;
     for (uint32_t i = 0; i < LOOKS_PER_TICK; i++) {
         struct jzx__link *link = scheduler->receivers.ring.next;
         if (link == &scheduler->receivers.ring || (i > 0 && link == first))
@@ -39,7 +40,8 @@ static uint32_t sample_mailboxes(void *ctx) {
         jzx__list_remove(link);
         jzx__list_push_back(&scheduler->receivers, link);
         jzx_actor_id to = JZX_CONTAINER_OF(link, struct jzx__schedule_item, receiver)->to;
-        uint32_t fill = fill_of(scheduler, to);
+        uint32_t fill = to == last ? 0 : fill_of(scheduler, to); /* often several jobs of one */
+        last = to;
         if (fill > most) {
             most = fill;
             scheduler->fullest = to;

@@ -32,8 +32,10 @@ void jzx__gauge_push(struct jzx__gauge *gauge, uint32_t load) {
 }
 
 enum jzx__gauge_level jzx__gauge_poll(struct jzx__gauge *gauge) {
-    /* pairs with jzx__gauge_push */
-    uint32_t load = jzx__atomic_exchange_acq_rel(&gauge->pushed_load, 0);
+    /* relaxed: a report that is missed now is seen at the next poll */
+    uint32_t load = jzx__atomic_load_relaxed(&gauge->pushed_load);
+    if (load != 0)
+        load = jzx__atomic_exchange_acq_rel(&gauge->pushed_load, 0); /* pairs with push */
     uint32_t kinds = 0;
     for (uint32_t i = 0; i < gauge->count; i++) {
         uint32_t sample = gauge->probes[i].sample(gauge->probes[i].ctx);
