@@ -195,7 +195,10 @@ JZX_TEST(scheduling_a_job_looks_at_the_load_and_begins_to_watch_it, "B89") {
     jzx_actor_id deaf = spawn_deaf(JZX_FULL_REFUSE);
     send_to_at_every_tick(deaf); /* its message waits: no further run before it is handled */
     rig_pass(&rig, 2);
+    rig_once(&rig, 1, TICKS(500)); /* worker 0 sleeps until then */
+    rig_step(&rig);
     fill(deaf, CAP);
+    rig_pass(&rig, 1);
     /* no observer: nothing else has worker 0 look */
     JZX_EXPECT_EQ(jzx_loop_set_observer(rig.loop, NULL, NULL), JZX_OK);
     rig_once(&rig, 1, TICKS(1000));
