@@ -150,6 +150,25 @@ static const char *wrong_timer_field(const jzx_schedule_config *config) {
     return NULL;
 }
 
+/* False if its size is wrong. NULL: the defaults. */
+static bool read_task_run(const jzx_schedule_config *config, jzx_task_run_policy *policy) {
+    *policy = (jzx_task_run_policy){.size = sizeof *policy};
+    return config->task_run_policy == NULL ||
+           jzx__read_sized(policy, sizeof *policy, config->task_run_policy);
+}
+
+static bool is_close_priority(jzx_close_priority priority) {
+    return (unsigned)priority <= JZX_CLOSE_USER;
+}
+
+static bool task_run_is_fine(const jzx_schedule_config *config) {
+    jzx_task_run_policy policy;
+    return read_task_run(config, &policy) &&
+           policy.capacity <= jzx__schedule_capacity_of(JZX__PROFILE_LARGE).task_run &&
+           is_close_priority(policy.delays) && is_close_priority(policy.remoting) &&
+           is_close_priority(policy.actor_timers) && is_close_priority(policy.user_hooks);
+}
+
 /* The core's part of it, with defaults to come. */
 static struct jzx__schedule_config core_config(const jzx_schedule_config *config) {
     struct jzx__schedule_config core = {
@@ -163,6 +182,7 @@ static struct jzx__schedule_config core_config(const jzx_schedule_config *config
         .catch_up_window_ms = config->catch_up_window_ms,
         .catch_up_chunk_ticks = config->catch_up_chunk_ticks,
         .drift_budget_pct = config->drift_budget_pct,
+        .tick_buffer_quota = config->tick_buffer_quota,
         .cooldown_ticks = config->cooldown_ticks,
         .gauge_engaged_ticks = config->gauge_engaged_ticks,
         .stalled_after_ticks = config->stalled_after_ticks,
@@ -189,6 +209,10 @@ const char *jzx__settings_wrong(const jzx_schedule_config *config, bool has_manu
         return "schedule.dispatchers";
     if (!policies_are_fine(&full))
         return "schedule.policies";
+    if (!task_run_is_fine(&full))
+        return "schedule.task_run_policy";
+    if (full.without_probes > JZX_SCHEDULE_WITHOUT_PROBES)
+        return "schedule.without_probes";
     const char *wrong = wrong_timer_field(&full);
     return wrong != NULL ? wrong : wrong_driver_field(&full, has_manual_clock);
 }
@@ -246,6 +270,10 @@ void jzx__settings_fill(struct jzx__settings *settings, const jzx_schedule_confi
     core.policies = settings->rules;
     core.policies_count = full.policy_count;
     (void)jzx__schedule_resolve(&core, &settings->core); /* as the check has found */
+    settings->without_probes = full.without_probes;
+    (void)read_task_run(&full, &settings->task_run);
+    if (settings->task_run.capacity != 0)
+        settings->core.capacity.task_run = settings->task_run.capacity;
     settings->driver_kind =
         full.driver_kind == JZX_DRIVER_DEFAULT ? JZX_DRIVER_AUTOMATIC : full.driver_kind;
     settings->has_driver = full.driver != NULL;

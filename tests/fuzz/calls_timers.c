@@ -138,7 +138,7 @@ static int32_t closed(void *arg) {
 }
 static void do_jzx_schedule_on_close(struct fuzz *f) {
     uint64_t task = 0;
-    if (fuzz_status(f, jzx_schedule_on_close(LOOP, (jzx_close_priority)BELOW(4), &task,
+    if (fuzz_status(f, jzx_schedule_on_close(LOOP, (jzx_close_priority)BELOW(5), &task,
                                              OR_NULL(closed), NULL)) == JZX_OK)
         fuzz_note(f, A_CLOSE_TASK, task);
 }

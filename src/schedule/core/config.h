@@ -46,6 +46,8 @@ struct jzx__schedule_config {
     uint32_t reinsertion_batch_limit;    /* from the overflow, per tick; 100 */
     uint32_t catch_up_window_ms;         /* 50, at most the platform's limit */
     uint32_t catch_up_chunk_ticks;       /* per pass; min(1024, window) */
+    uint32_t tick_buffer_quota;          /* ticks that wait, above which it is counted;
+                                          * max(32, system_quota / 8) */
     uint32_t drift_budget_pct;           /* of the resolution; 5 */
     uint32_t cooldown_ticks;             /* in Rejecting; 5 */
     uint32_t gauge_engaged_ticks;        /* in a row, until the gauge raises; 2 */

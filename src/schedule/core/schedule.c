@@ -82,6 +82,7 @@ static void init_parts(struct jzx__schedule *s, const struct layout *l) {
     jzx__log_init(&s->log, at(s, l->log), c->log_capacity);
     jzx__close_init(&s->close, at(s, l->tasks), at(s, l->task_items), c->capacity.task_run);
     jzx__tick_runner_init(&s->runner, c->catch_up_window_ticks, c->catch_up_chunk_ticks);
+    s->runner.buffer_quota = c->tick_buffer_quota;
     jzx__backpressure_init(&s->pressure, c->cooldown_ticks);
     jzx__gauge_init(&s->gauge, c->gauge_engaged_ticks);
     jzx__drift_init(&s->drift, s->clock.kind, c->resolution_ns, c->drift_budget_pct);
@@ -103,6 +104,7 @@ bool jzx__schedule_init(struct jzx__schedule *s, const struct jzx__schedule_conf
     s->measured_ns = jzx__tick_clock_now(&s->clock);
     s->tick = jzx__ticks_down(s->measured_ns, resolved->resolution_ns);
     s->pass_end = s->measured_tick = s->tick;
+    s->polled_tick = UINT64_MAX;
     const struct jzx__places_memory memory = {at(s, l.slots), at(s, l.overflow), at(s, l.timer)};
     if (!jzx__places_init(&s->places, &s->config, &memory, s->tick)) {
         jzx__free(allocator, s->memory, l.total);
@@ -138,6 +140,9 @@ struct jzx__schedule_metrics jzx__schedule_metrics_of(struct jzx__schedule *s) {
     m.catch_up_window_ticks = s->config.catch_up_window_ticks;
     m.tick_backlog_peak = s->runner.backlog_peak;
     m.tick_overflow_events = s->runner.overflow_events;
+    m.catch_ups = s->runner.catch_ups;
+    m.tick_buffer_quota = s->runner.buffer_quota;
+    m.tick_buffer_overflows = s->runner.buffer_overflows;
     m.drift_compensations = s->drift.compensations;
     m.drift_worst_ns = s->drift.worst_ns;
     m.diagnostics_dropped_total = s->events.dropped_total;
