@@ -116,12 +116,12 @@ int main(void) {
         return 1;
     for (int frame = 0; frame < FRAMES; frame++) {
         (void)world_post_tick(loop, jzx_manual_id(world), 1.0 / 60);
-        (void)jzx_manual_drain(world, NULL); /* all that has come since the last frame */
+        (void)jzx_manual_drain(world, 0, NULL); /* all that has come since the last frame */
         rock_ref nearest = render(jzx_manual_state(world)); /* ours until the next poll */
         (void)gunner_post_seen(loop, gunner, jzx_manual_id(world), nearest);
     }
     pthread_join(thread, NULL); /* the gunner has shot for the last time */
-    (void)jzx_manual_drain(world, NULL);
+    (void)jzx_manual_drain(world, 0, NULL);
     const struct world *end = jzx_manual_state(world);
     printf("%u frames, %u rocks hit\n", end->frame, end->hits);
     bool is_right = end->frame == FRAMES && end->hits >= 1;

@@ -30,8 +30,8 @@
  *
  * **One queue.** All commands stand in one queue. An *input* comes from outside: a dispatch, or the
  * actions of an async actor. Its commands go behind the commands that are queued at that moment, as
- * the actions of a handler and its dispatches do. Three inputs 1, 2, 3 that wait together, of which 1
- * leads to 10 and 11 and 2 leads to 20, are carried out in the order 1 2 3 10 11 20.
+ * the actions of a handler and its dispatches do. Three inputs 1, 2, 3 wait together; 1 leads to 10
+ * and 11, and 2 leads to 20. The order is 1 2 3 10 11 20.
  *
  * **Ticks.** A tick begins with an input at an empty queue and ends when the queue is empty. An
  * async actor is never heard in the tick that has sent to it or spawned it: its input waits for the

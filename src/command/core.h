@@ -9,11 +9,12 @@
  *       there is no runner. Busy: there is one.
  *   P2  only the runner takes inputs, and it becomes Idle only when it has found none, under the
  *       lock under which others append theirs. So none is left behind.
- *   P3  a tick goes from the first input to the empty queue. The runner looks for inputs before each
- *       command and puts them behind what is queued (A5); with tick_per_input only when the queue
- *       is empty, one at a time. So the commands of a tick that came before an input are its
- *       **place**, and a trace is a function of the sequence of inputs and their places (X32). The
- *       first tick, which spawns the root, takes no input: a replay comes after it.
+ *   P3  a tick goes from the first input to the empty queue. Before each command the runner looks
+ *       for inputs and puts them behind what is queued (A5); with tick_per_input it looks only when
+ *       the queue is empty, and takes one. The **place** of an input is the number of commands of
+ *       its tick that came before it. A trace is a function of the sequence of inputs and their
+ *       places (X32). The first tick, which spawns the root, takes no input: a replay comes after
+ *       it.
  *   P4  no lock is taken while a handler runs, and none is held when one is called.
  *   P5  an input is recorded when it is accepted, under the lock: the recording has the order of
  *       the list. What cannot be recorded is not accepted. Its place is written when it is taken.

@@ -300,7 +300,8 @@ static void check_helper(bool tick_per_input, const char *expected, const uint64
 }
 
 /* 31 waits for the answer 32 of the helper. The answer is heard in the next tick, and so is the
- * input 8 behind it. The answer 34 to a message of an earlier tick comes into the tick that goes on. */
+ * input 8 behind it. The answer 34 to a message of an earlier tick comes into the tick that goes
+ * on. */
 JZX_TEST(an_async_actor_is_never_heard_in_the_tick_that_has_sent_to_it, "A19", "A20", "X32") {
     check_helper(false, "1:30 1:31 1:12 2:32 2:8 3:33 3:13 3:34 ",
                  PLACES(FIRST, FIRST, 0, FIRST, 1));
