@@ -62,8 +62,8 @@ JZX_API void *jzx_manual_state(jzx_manual *manual);
 /* Handles the next message, if one waits; *handled (may be NULL) says whether one did. */
 JZX_API jzx_err jzx_manual_poll_one(jzx_manual *manual, bool *handled);
 
-/* Handles messages until none waits, also those that come meanwhile and those that its handlers send
- * to it; *count (may be NULL) is how many. It returns after max_messages of them; 0 is the default,
+/* Handles messages until none waits. Messages count that arrive during the call, and messages that
+ * its handlers send to it. *count (may be NULL) is how many it has handled. It returns after max_messages of them; 0 is the default,
  * JZX_UNLIMITED: then an actor that sends to itself for ever, or that threads send to without a
  * pause, is drained for ever. */
 JZX_API jzx_err jzx_manual_drain(jzx_manual *manual, uint32_t max_messages, size_t *count);
