@@ -63,9 +63,9 @@ JZX_API void *jzx_manual_state(jzx_manual *manual);
 JZX_API jzx_err jzx_manual_poll_one(jzx_manual *manual, bool *handled);
 
 /* Handles messages until none waits. Messages count that arrive during the call, and messages that
- * its handlers send to it. *count (may be NULL) is how many it has handled. It returns after max_messages of them; 0 is the default,
- * JZX_UNLIMITED: then an actor that sends to itself for ever, or that threads send to without a
- * pause, is drained for ever. */
+ * its handlers send to it. *count (may be NULL) is how many it has handled. It returns after
+ * max_messages of them; 0 is the default, JZX_UNLIMITED. Without a bound it may go on for ever:
+ * with an actor that sends to itself, or beside threads that send without a pause. */
 JZX_API jzx_err jzx_manual_drain(jzx_manual *manual, uint32_t max_messages, size_t *count);
 
 /* As a drain without a bound, while more(arg), which is called before each message, is true. */
