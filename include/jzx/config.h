@@ -4,6 +4,7 @@
 #ifndef JZX_CONFIG_H
 #define JZX_CONFIG_H
 
+#include "jzx/allocator.h"
 #include "jzx/api.h"
 #include "jzx/clock.h"
 #include "jzx/error.h"
@@ -46,17 +47,6 @@
 
 /* The largest max_actors; JZX_UNLIMITED means this. */
 #define JZX_ACTORS_MAX 4294967040u
-
-/* Where all memory of a loop comes from. Both functions or none (malloc and free) must be set.
- * They are called from every thread that uses the loop, at times from several at once, and must not
- * call into the library. */
-typedef struct jzx_allocator {
-    /* Returns size bytes, aligned for any type, or NULL. size is never 0. */
-    void *(*alloc)(void *ctx, size_t size);
-    /* Takes back what alloc returned, with the size that was asked for. ptr is never NULL. */
-    void (*free)(void *ctx, void *ptr, size_t size);
-    void *ctx;
-} jzx_allocator;
 
 typedef enum jzx_log_level {
     JZX_LOG_DEFAULT = 0, /* JZX_LOG_WARN */
@@ -217,6 +207,7 @@ typedef struct jzx_config {
                          * jzx_msg_take that was not released by then, with the actor that took
                          * it. That costs a look into a table, under a lock, for each buffer that
                          * is taken; without it nothing. Debug builds of the library always do */
+    jzx_mapper mapper;  /* copied; where stacks come from; default mmap and munmap */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use
