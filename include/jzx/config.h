@@ -214,11 +214,29 @@ typedef struct jzx_config {
  * jzx_config_init. */
 #define JZX_CONFIG(...) ((jzx_config){.size = sizeof(jzx_config), __VA_ARGS__})
 
+/* The same for a loop on one thread. In C++ use jzx_config_init_one_thread.
+ *
+ * Everything that the loop does happens on the thread that calls jzx_loop_run or jzx_loop_step, one
+ * thing at a time: behaviours, inits, cleanups, fibers, timers, events of I/O, functions of
+ * jzx_loop_call, and callbacks of the observer for what happens there. The loop starts no thread.
+ * Mailboxes and max_actors are exact for what this thread sends and spawns. Other threads may send,
+ * spawn and stop as ever: the loop takes that in before actors run, max_async_drain at a time.
+ *
+ * Threads begin only with what needs them by name: blocking jobs and name resolution
+ * (jzx/blocking.h, jzx/resolve.h), files where there is no io_uring, the first subprocess, and a
+ * scheduler with JZX_DRIVER_THREAD. Their results come to the loop's thread. */
+#define JZX_CONFIG_ONE_THREAD(...)                                                                 \
+    JZX_CONFIG(.workers = 1, .balance = JZX_BALANCE_NONE, .spare_threads_max = JZX_NONE,           \
+               .relieve_after_ns = JZX_NEVER, __VA_ARGS__)
+
 JZX_BEGIN_C
 
 /* Fills config with its size, which is sizeof *config, and the defaults. Any thread.
  * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_config_init(jzx_config *config, size_t size);
+
+/* The same, with what JZX_CONFIG_ONE_THREAD sets. */
+JZX_API jzx_err jzx_config_init_one_thread(jzx_config *config, size_t size);
 
 /* JZX_OK, or JZX_ERR_INVALID_ARG and the name of the first wrong field in *field (a static
  * string; field may be NULL; untouched on success). NULL is a valid configuration: the defaults. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The loop: the runtime handle. Any number per process, no globals. With one worker it has no
  * thread of its own: the thread that calls run or step does the work. With several, run starts
- * threads and ends them before it returns.
+ * threads and ends them before it returns. JZX_CONFIG_ONE_THREAD (jzx/config.h) configures a loop
+ * that is on its caller's thread alone, and says what holds there.
  *
  * Threads: run, step, fd and destroy belong to one thread at a time. Everything else that this
  * library offers may be called from any thread unless its comment says otherwise. */

@@ -83,6 +83,12 @@ jzx_err jzx_config_init(jzx_config *config, size_t size) {
     return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
 
+jzx_err jzx_config_init_one_thread(jzx_config *config, size_t size) {
+    jzx_config full = JZX_CONFIG_ONE_THREAD();
+    jzx__config_fill(&full);
+    return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
+}
+
 static bool is_power_of_two(uint32_t n) {
     return (n & (n - 1)) == 0;
 }

@@ -19,6 +19,8 @@ CALL(jzx_loop_destroy, NULL);
 CALL(jzx_loop_worker_stats, LOOP, BELOW(6),
      OR_NULL(&(jzx_worker_stats){.size = fuzz_options_size(f, sizeof(jzx_worker_stats))}));
 CALL(jzx_config_init, OR_NULL(&(jzx_config){0}), fuzz_options_size(f, sizeof(jzx_config)));
+CALL(jzx_config_init_one_thread, OR_NULL(&(jzx_config){0}),
+     fuzz_options_size(f, sizeof(jzx_config)));
 USE(jzx_clock_now, f->round->clock);
 CALL(jzx_clock_advance, f->round->clock, fuzz_below(f, JZX_MS(2)));
 
@@ -164,6 +166,7 @@ static const struct fuzz_operation operations[] = {
     ROW(jzx_loop_set_observer, 1, DRIVER),
     ROW(jzx_loop_dump, 1, ANYWHERE),
     ROW(jzx_config_init, 1, ANYWHERE),
+    ROW(jzx_config_init_one_thread, 1, ANYWHERE),
     ROW(jzx_config_check, 1, ANYWHERE),
     ROW(jzx_clock_create, 1, ANYWHERE),
     ROW(jzx_clock_now, 1, ANYWHERE),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # nomad.sh PROGRAM EXEMPT FILE...: runs the tests of these files, each in a process of its own, in
-# loops whose fibers change their thread at every wait. EXEMPT names the tests that are left out:
+# the loops that PROGRAM makes of them (nomads, or tests/one_thread). EXEMPT names the tests that are left out:
 # what they say cannot hold there. With a tenth of the usual rounds, in long runs with all of them.
 
 set -eu
@@ -29,5 +29,5 @@ for file; do
         failed="$failed $name"
     done
 done
-echo "$count tests of $* in loops of nomads"
+echo "$count tests of $*"
 [ "$count" -gt 0 ] && [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
