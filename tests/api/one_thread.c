@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of JZX_CONFIG_ONE_THREAD: all code of the program runs on the thread that runs the loop, and
- * the library starts no other. */
+/* A loop of JZX_CONFIG_ONE_THREAD: all code of the program runs on the thread that runs the loop,
+ * and the library starts no other. */
 #include "fixture.h"
 
 #include <jzx/fiber.h>
