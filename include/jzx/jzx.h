@@ -5,6 +5,7 @@
 #define JZX_JZX_H
 
 #include "jzx/actor.h"
+#include "jzx/allocator.h"
 #include "jzx/api.h"
 #include "jzx/ask.h"
 #include "jzx/async.h"

@@ -64,7 +64,7 @@ void jzx__config_fill(jzx_config *config) {
 /* What depends on the machine, and is not written into a user's configuration. */
 static void fill_threads(jzx_config *config) {
     if (config->workers == 0)
-        config->workers = jzx__cpus_available();
+        config->workers = jzx__cpus_available(&config->allocator);
     if (config->workers > JZX_WORKERS_MAX)
         config->workers = JZX_WORKERS_MAX;
     if (config->spare_threads_max == JZX_NONE)
@@ -80,6 +80,12 @@ void jzx__config_settle(jzx_config *config) {
 
 jzx_err jzx_config_init(jzx_config *config, size_t size) {
     jzx_config full = JZX_CONFIG();
+    jzx__config_fill(&full);
+    return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
+}
+
+jzx_err jzx_config_init_one_thread(jzx_config *config, size_t size) {
+    jzx_config full = JZX_CONFIG_ONE_THREAD();
     jzx__config_fill(&full);
     return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
@@ -136,10 +142,10 @@ static const char *wrong_thread_field(const jzx_config *config) {
 }
 
 static const char *wrong_field(const jzx_config *config) {
-    if ((config->allocator.alloc == NULL) != (config->allocator.free == NULL) ||
-        (config->allocator.alloc == jzx__allocator_default.alloc) !=
-            (config->allocator.free == jzx__allocator_default.free))
-        return "allocator"; /* both, or none */
+    if (!jzx__allocator_is_valid(&config->allocator))
+        return "allocator";
+    if ((config->mapper.map == NULL) != (config->mapper.unmap == NULL))
+        return "mapper"; /* both, or none */
     if ((unsigned)config->log.level > JZX_LOG_DEBUG)
         return "log";
     if (config->max_actors > JZX_ACTORS_MAX && config->max_actors != JZX_UNLIMITED)

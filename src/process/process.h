@@ -133,4 +133,7 @@ void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *r
 /* The timer of JZX_COMMAND_SLEEP: its payload is the operation. */
 #define JZX__TAG_SLEPT 0xFFFF0040u
 
+/* The records of processes that there are now. Any thread. */
+uint32_t jzx__process_count(const struct jzx_loop *loop);
+
 #endif

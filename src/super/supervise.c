@@ -234,7 +234,7 @@ static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
         /* Nobody can be started any more, and that is nobody's failure. */
         jzx__child_set(child, end_state(child), JZX_NOBODY);
         jzx__tell_exit(turn, child, false, 0);
-        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, "the loop stops");
+        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, JZX_SHUTDOWN_TEXT);
         return false;
     }
     if (!super->has_started && !child->has_run && !is_service) {

@@ -132,10 +132,15 @@ jzx_loop *fixture_loop_with(const jzx_config *config) {
         ours.log = (jzx_log_sink){.write = expect_released, .level = JZX_LOG_WARN};
     if (fixture_has_heap_timer())
         ours.schedule = with_heap_timer(ours.schedule, &schedule);
+    fixture_configure(&ours);
     jzx_loop *loop = jzx_loop_create(&ours);
     if (loop != NULL)
         fixture_made(loop);
     return loop;
+}
+
+__attribute__((weak)) void fixture_configure(jzx_config *config) {
+    (void)config;
 }
 
 __attribute__((weak)) void fixture_made(jzx_loop *loop) {

@@ -28,6 +28,10 @@ bool fixture_has_heap_timer(void);
  * no runtime message waits, as mailbox depths do not count those. */
 void fixture_check_books(jzx_loop *loop);
 
+/* Called with the configuration of each loop of the fixture before it is made; does nothing. A
+ * program of tests may have its own (tests/one_thread). */
+void fixture_configure(jzx_config *config);
+
 /* Called with each loop of the fixture, which they do nothing with. A program of tests may have its
  * own (tests/nomad). */
 void fixture_made(jzx_loop *loop);

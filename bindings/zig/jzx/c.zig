@@ -64,6 +64,12 @@ pub const Allocator = extern struct {
     ctx: ?*anyopaque = null,
 };
 
+pub const Mapper = extern struct {
+    map: ?*const fn (?*anyopaque, usize) callconv(.c) ?*anyopaque = null,
+    unmap: ?*const fn (?*anyopaque, *anyopaque, usize) callconv(.c) void = null,
+    ctx: ?*anyopaque = null,
+};
+
 pub const LogSink = extern struct {
     write: ?*const fn (?*anyopaque, LogLevel, [*:0]const u8) callconv(.c) void = null,
     ctx: ?*anyopaque = null,
@@ -111,6 +117,7 @@ pub const Config = extern struct {
     io_backend: IoBackend = .auto,
     track_buffers: bool = false,
     max_group_events: u32 = 0,
+    mapper: Mapper = .{},
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.
@@ -406,6 +413,7 @@ pub extern fn jzx_loop_hold(loop: *Loop) Err;
 pub extern fn jzx_loop_release(loop: *Loop) Err;
 pub extern fn jzx_loop_request_stop(loop: *Loop) Err;
 pub extern fn jzx_loop_stop(loop: *Loop, deadline_ns: u64) Err;
+pub extern fn jzx_clock_create(start_ns: u64, allocator: ?*const Allocator, clock: *?*Clock) Err;
 pub extern fn jzx_clock_manual(start_ns: u64) ?*Clock;
 pub extern fn jzx_clock_now(clock: *const Clock) u64;
 pub extern fn jzx_clock_advance(clock: *Clock, duration_ns: u64) Err;
