@@ -4,7 +4,7 @@
 # Keeps docs/requirements.tsv true: one row per requirement id, and by what it is shown.
 #
 #   requirements.sh check [ROOT]          the table is well-formed and says what the tree declares
-#   requirements.sh update [ROOT]         rewrites its last column from the tree
+#   requirements.sh update [ROOT]         rewrites its fourth column from the tree
 #   requirements.sh compiled ROOT PROGRAM...
 #                                         the test programs have the marks that the tree declares
 #   requirements.sh report FILE [ROOT]    counts the ids that were shown, by the tests that passed
@@ -14,12 +14,12 @@
 # for ids marked P; <a id="req-ID"></a> in docs/*.md, for ids marked D.
 #
 # An id may have parts, rows of the table below its own: C+io.1, C+io.2. Tests name the id, and the
-# last column of a part, written by hand, names the tests that show this part together. The id is
+# fourth column of a part, written by hand, names the tests that show this part together. The id is
 # shown only if all its parts are.
 #
 # The row of an id has the demand as the requirements word it; a part has one demand of it. A row
 # that is met in another way, or is not met, says in a fifth column which decision made it so:
-# "differs: decision 0034". The decision names the id. Such an id is counted apart.
+# "differs: decision 0034". The decision names the id. The report counts the id apart.
 #
 # docs/requirements.pinned has every id and part with its mark and its state: shown, differs or
 # open. update adds to it and takes nothing away: what is lost fails until that file is changed by
@@ -74,6 +74,7 @@ other_tests() {
         [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
     done
     files tests/house '*.sh' | sed 's|.*/|house.|; s|\.sh$||'
+    for example in examples/*.c; do echo "$example"; done | sed 's|/|.|; s|\.c$||'
 }
 
 # declared: "id<TAB>shown by<TAB>kind" for every mention in the tree; kind is T, P or D.
