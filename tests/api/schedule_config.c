@@ -166,6 +166,38 @@ JZX_TEST(the_check_stands_alone_and_the_init_gives_the_defaults) {
     JZX_EXPECT_EQ(jzx_schedule_opts_init(&opts, sizeof opts + 1), JZX_ERR_INVALID_ARG);
 }
 
+/* ---- profiles ---- */
+
+static int32_t do_nothing(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+/* So many close tasks, far jobs and jobs there may be, and one more is refused. */
+static void expect_profile(jzx_schedule_profile profile, uint32_t quota, uint32_t overflow,
+                           uint32_t task_run) {
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.profile = profile, .slot_capacity = 65536));
+    JZX_EXPECT_EQ(rig_metrics(&rig).quota_limit, quota);
+    for (uint32_t i = 0; i <= task_run; i++)
+        JZX_EXPECT_EQ(jzx_schedule_on_close(rig.loop, JZX_CLOSE_USER, NULL, do_nothing, NULL),
+                      i < task_run ? JZX_OK : JZX_ERR_FULL);
+    for (uint32_t i = 0; i <= overflow; i++)
+        JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(2000000), NULL),
+                      i < overflow ? JZX_OK : JZX_ERR_CAPACITY_EXCEEDED);
+    for (uint32_t i = overflow; i <= quota; i++)
+        JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(5), NULL),
+                      i < quota ? JZX_OK : JZX_ERR_QUOTA_EXCEEDED);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_profile_of_the_configuration_has_the_capacities_of_the_table, "B38", "B39", "B40",
+         "B41") {
+    expect_profile(JZX_SCHEDULE_TINY, 2048, 512, 128);
+    expect_profile(JZX_SCHEDULE_SMALL, 4096, 1024, 256);
+    expect_profile(JZX_SCHEDULE_STANDARD, 10240, 2560, 512);
+    expect_profile(JZX_SCHEDULE_LARGE, 25600, 6400, 1024);
+}
+
 /* ---- capabilities ---- */
 
 JZX_TEST(capabilities_say_what_the_configuration_offers_and_the_rest_is_refused, "B18", "B19",

@@ -193,6 +193,14 @@ JZX_TEST(an_exhausted_adaptive_quota_rejects_everything_until_the_cooldown_is_ov
     rig_pass(&rig, 4);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(90), NULL), JZX_ERR_BACKPRESSURED);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(90), high), JZX_ERR_BACKPRESSURED);
+    JZX_EXPECT_EQ(jzx_schedule_at_fixed_rate(rig.loop, TICK_NS, TICK_NS, rig.to, JZX_NOBODY, NULL,
+                                             0, 1, NULL),
+                  JZX_ERR_BACKPRESSURED);
+    JZX_EXPECT_EQ(jzx_schedule_with_fixed_delay(rig.loop, TICK_NS, TICK_NS, rig.to, JZX_NOBODY,
+                                                NULL, 0, 1, NULL),
+                  JZX_ERR_BACKPRESSURED);
+    JZX_EXPECT_EQ(jzx_schedule_once_fn(rig.loop, TICK_NS, NULL, NULL, call_down, &rig.notes),
+                  JZX_ERR_BACKPRESSURED);
     rig_pass(&rig, 1); /* 5 x resolution */
     JZX_EXPECT_EQ(rig_metrics(&rig).pressure, JZX_PRESSURE_NORMAL);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(90), NULL), JZX_OK);
