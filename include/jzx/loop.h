@@ -94,9 +94,10 @@ JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
  * supervisor, those that are needed for longest first. Then run returns, whoever holds the loop.
  * An actor that is still alive at the deadline is reported (JZX_EVENT_STOP_LATE and the log, with
  * what it is doing), and so are the messages that it has not handled (JZX_EVENT_DRAIN_CUT; the log
- * has the sum); then it is ended as by request_stop, with JZX_EXIT_SHUTDOWN and JZX_SHUTDOWN_TEXT. A behaviour that does not return cannot be
- * ended: run waits for it, and then ends the others, too. Of several calls the earliest deadline
- * counts. Does not wait. Any thread, also in a signal handler. JZX_ERR_INVALID_ARG. */
+ * has the sum); then it is ended as by request_stop, with JZX_EXIT_SHUTDOWN and
+ * JZX_SHUTDOWN_TEXT. A behaviour that does not return cannot be ended: run waits for it, and then
+ * ends the others, too. Of several calls the earliest deadline counts. Does not wait. Any thread,
+ * also in a signal handler. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 
 /* Has fn(loop, ctx) called on worker 0 (after a stall that may be on a spare thread; for your own
