@@ -14,7 +14,8 @@
  *     frame 6 (0.50 s): 62 76
  *     frame 7 (0.25 s): 60 74 88, a bomb
  *     frame 8 (1.00 s): 66 80 92 102
- *     9 spawned, 5 of them killed by bombs */
+ *     9 spawned, 5 of them killed by bombs
+ */
 #include <jzx/jzx.h>
 #include <stdio.h>
 

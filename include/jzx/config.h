@@ -209,7 +209,7 @@ typedef struct jzx_config {
                          * is taken; without it nothing. Debug builds of the library always do */
     uint32_t max_group_events; /* events of a group that wait for a subscriber before it is told
                                 * that it lags (64); see JZX_TAG_GROUP_LAGGED. JZX_UNLIMITED */
-    jzx_mapper mapper;  /* copied; where stacks come from; default mmap and munmap */
+    jzx_mapper mapper;         /* copied; where stacks come from; default mmap and munmap */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use

@@ -173,7 +173,7 @@ typedef struct jzx_schedule_config {
     jzx_tick_timer_kind timer_kind;
     const jzx_tick_timer *timer; /* copied; FOREIGN alone, which needs it. destroy may be NULL, and
                                   * size; no other function */
-    uint32_t tick_buffer_quota; /* ticks that may wait until tick_buffer_overflows counts it; none
+    uint32_t tick_buffer_quota;  /* ticks that may wait until tick_buffer_overflows counts it; none
                                  * is ever dropped; max(32, system_quota / 8) */
     const jzx_task_run_policy *task_run_policy; /* copied; NULL: none */
     uint32_t without_probes;                    /* JZX_SCHEDULE_WITHOUT_*_PROBE */
