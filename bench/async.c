@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Futures and async functions: to poll one, to await one that is there, to resolve one that
+/* Futures and async functions: to poll one by hand, to await one that is there, to resolve one that
  * somebody awaits, to start functions and to join them, and what a future takes. */
 #include "bench.h"
 
@@ -38,7 +38,7 @@ static jzx_poll poll_one(jzx_awaitable *what, jzx_context *ctx, void *out) {
 static jzx_poll (*volatile poll_indirect)(jzx_awaitable *what, jzx_context *ctx,
                                           void *out) = poll_one;
 
-static void run_poll(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+static void run_try(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     jzx_promise *promise;
     jzx_future *future;
     uint64_t value = 0;
@@ -90,6 +90,65 @@ static void run_indirect(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     run->seconds = bench_now() - start;
     run->ops = size;
     BENCH_CHECK_EQUAL(sum, size);
+}
+
+/* ---- polls by hand ---- */
+
+/* Ready again after each of its polls, of which it counts down so many. */
+JZX_ASYNC(be_polled, uint64_t, uint64_t) {
+    while (--*self != 0)
+        JZX_YIELD();
+    JZX_RETURN(1);
+}
+JZX_END
+
+static void spawn_polled(jzx_loop *loop, jzx_executor *executor, uint64_t polls,
+                         jzx_future **future) {
+    const jzx_async_opts opts = JZX_ASYNC_OPTS(.detached = true, .executor = executor);
+    BENCH_CHECK(jzx_async_spawn(loop, &be_polled_type, &polls, &opts, future) == JZX_OK);
+}
+
+/* Each call polls all functions once: what an executor costs is shared by them. */
+static void run_poll(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    static jzx_future *futures[JOINED];
+    jzx_executor *executor;
+    uint64_t polls = 0;
+    BENCH_CHECK(jzx_executor_create(loop, &executor) == JZX_OK);
+    for (uint32_t i = 0; i < JOINED; i++)
+        spawn_polled(loop, executor, size, &futures[i]);
+    double start = bench_now();
+    for (uint64_t i = 0; i < size; i++) {
+        uint32_t polled = 0;
+        BENCH_CHECK(jzx_executor_poll_all(executor, &polled) == JZX_OK);
+        polls += polled;
+    }
+    run->seconds = bench_now() - start;
+    run->ops = size * JOINED;
+    BENCH_CHECK_EQUAL(polls, size * JOINED);
+    BENCH_CHECK_EQUAL(jzx_executor_pending(executor), 0);
+    for (uint32_t i = 0; i < JOINED; i++)
+        consume_number(futures[i], 1);
+    jzx_executor_destroy(executor);
+}
+
+/* One function, and a call for each poll. */
+static void run_poll_one(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    jzx_executor *executor;
+    jzx_future *future;
+    uint64_t polls = 0;
+    BENCH_CHECK(jzx_executor_create(loop, &executor) == JZX_OK);
+    spawn_polled(loop, executor, size, &future);
+    double start = bench_now();
+    for (uint64_t i = 0; i < size; i++) {
+        bool polled = false;
+        BENCH_CHECK(jzx_executor_poll_one(executor, &polled) == JZX_OK);
+        polls += polled;
+    }
+    run->seconds = bench_now() - start;
+    run->ops = size;
+    BENCH_CHECK_EQUAL(polls, size);
+    consume_number(future, 1);
+    jzx_executor_destroy(executor);
 }
 
 /* ---- resolve and await ---- */
@@ -246,11 +305,31 @@ static void run_memory(jzx_loop *loop, uint64_t size, struct bench_run *run) {
 
 const struct bench bench_async_poll = {
     .name = "async-poll",
+    .op = "poll of an async function, 1,000 in a jzx_executor_poll_all",
+    .checked = "polls, results",
+    .batch = "1000",
+    .shows = shows,
+    .run = run_poll,
+    .size = 500,
+    .aim = 50,
+};
+
+const struct bench bench_async_poll_one = {
+    .name = "async-poll-one",
+    .op = "jzx_executor_poll_one of an async function",
+    .checked = "polls, result",
+    .batch = "1",
+    .run = run_poll_one,
+    .size = 200000,
+    .aim = -1,
+};
+
+const struct bench bench_async_try = {
+    .name = "async-try",
     .op = "look at a future that is not settled",
     .checked = "answers",
     .batch = "1",
-    .shows = shows,
-    .run = run_poll,
+    .run = run_try,
     .size = 20000000,
     .aim = 50,
 };

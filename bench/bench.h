@@ -294,6 +294,8 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(schedule_late_1k)                                                                            \
     X(schedule_late_10k)                                                                           \
     X(async_poll)                                                                                  \
+    X(async_poll_one)                                                                              \
+    X(async_try)                                                                                   \
     X(async_ready)                                                                                 \
     X(async_await)                                                                                 \
     X(async_join)                                                                                  \
@@ -334,6 +336,7 @@ jzx_behavior_result bench_await(jzx_context *ctx, const jzx_message *msg);
     X(late_known)                                                                                  \
     X(late_new)                                                                                    \
     X(cross)                                                                                       \
+    X(cross_one)                                                                                   \
     X(wake)                                                                                        \
     X(wake_slept)                                                                                  \
     X(blocking)                                                                                    \

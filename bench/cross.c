@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages from one worker to another, which two actors that stay where they are put make sure of:
- * a stream, and a round trip that finds each worker asleep. */
+ * a stream, one message at a time, and a round trip that finds each worker asleep. */
 #include "bench.h"
 
 JZX_BENCH_SHOWS("E63");
@@ -70,7 +70,6 @@ const struct bench bench_cross = {
     .op = "message to another worker, window 256",
     .checked = "order, messages crossed",
     .batch = "256",
-    .shows = shows,
     .kind = BENCH_SEVERAL,
     .run = run_stream,
     .size = 1000000,
@@ -150,6 +149,12 @@ static double run_volleys(jzx_loop *loop, jzx_behavior_fn behavior, uint64_t siz
     return seconds;
 }
 
+/* The latency of a message: each is sent by the receiver of the one before it. */
+static void run_one(jzx_loop *loop, uint64_t size, struct bench_run *run) {
+    run->seconds = run_volleys(loop, volley, size);
+    run->ops = 2 * size;
+}
+
 static void run_wake(jzx_loop *loop, uint64_t size, struct bench_run *run) {
     run->seconds = run_volleys(loop, volley, size);
     run->ops = size;
@@ -168,6 +173,20 @@ static void run_wake_slept(jzx_loop *loop, uint64_t size, struct bench_run *run)
     run->seconds = (usual_way(&first) + usual_way(&second)) * 1e-9 * (double)size;
     run->ops = size;
 }
+
+const struct bench bench_cross_one = {
+    .name = "cross-one",
+    .op = "message to another worker, one at a time",
+    .checked = "messages sent and crossed",
+    .batch = "1",
+    .shows = shows,
+    .kind = BENCH_SEVERAL,
+    .run = run_one,
+    .size = 100000,
+    .config = &pinned,
+    .payload = 8,
+    .aim = 500,
+};
 
 const struct bench bench_wake = {
     .name = "wake",

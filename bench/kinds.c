@@ -149,7 +149,7 @@ static void run_manual(jzx_loop *loop, uint64_t size, struct bench_run *run) {
         size_t count;
         for (uint32_t n = 0; n < FRAME; n++)
             BENCH_CHECK(player_post_tick(loop, id, 1) == JZX_OK);
-        BENCH_CHECK(jzx_manual_drain(manual, &count) == JZX_OK);
+        BENCH_CHECK(jzx_manual_drain(manual, 0, &count) == JZX_OK);
         BENCH_CHECK_EQUAL(count, FRAME);
     }
     run->seconds = bench_now() - start;

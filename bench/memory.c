@@ -3,6 +3,8 @@
  * handled a message, so that nothing which first use allocates is left out. */
 #include "bench.h"
 
+JZX_BENCH_SHOWS("E68");
+
 #define WAVE 1000u /* actors that have a message at once */
 
 static void run(jzx_loop *loop, uint64_t size, struct bench_run *run) {
@@ -28,6 +30,7 @@ const struct bench bench_memory = {
     .op = "idle actor, of 1,000,000",
     .checked = "messages handled, actors alive",
     .batch = "1",
+    .shows = shows,
     .run = run,
     .size = 1000000,
     .payload = 8,

@@ -4,7 +4,7 @@
 # Keeps docs/requirements.tsv true: one row per requirement id, and by what it is shown.
 #
 #   requirements.sh check [ROOT]          the table is well-formed and says what the tree declares
-#   requirements.sh update [ROOT]         rewrites its last column from the tree
+#   requirements.sh update [ROOT]         rewrites its fourth column from the tree
 #   requirements.sh compiled ROOT PROGRAM...
 #                                         the test programs have the marks that the tree declares
 #   requirements.sh report FILE [ROOT]    counts the ids that were shown, by the tests that passed
@@ -14,11 +14,16 @@
 # for ids marked P; <a id="req-ID"></a> in docs/*.md, for ids marked D.
 #
 # An id may have parts, rows of the table below its own: C+io.1, C+io.2. Tests name the id, and the
-# last column of a part, written by hand, names the tests that show this part together. The id is
+# fourth column of a part, written by hand, names the tests that show this part together. The id is
 # shown only if all its parts are.
 #
-# docs/requirements.pinned has every id and part with its mark and whether it is shown. update adds
-# to it and takes nothing away: a lost id or mark fails until that file is changed by hand.
+# The row of an id has the demand as the requirements word it; a part has one demand of it. A row
+# that is met in another way, or is not met, says in a fifth column which decision made it so:
+# "differs: decision 0034". The decision names the id. The report counts the id apart.
+#
+# docs/requirements.pinned has every id and part with its mark and its state: shown, differs or
+# open. update adds to it and takes nothing away: what is lost fails until that file is changed by
+# hand.
 
 set -eu
 command=${1:-}
@@ -69,6 +74,7 @@ other_tests() {
         [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
     done
     files tests/house '*.sh' | sed 's|.*/|house.|; s|\.sh$||'
+    for example in examples/*.c; do echo "$example"; done | sed 's|/|.|; s|\.c$||'
 }
 
 # declared: "id<TAB>shown by<TAB>kind" for every mention in the tree; kind is T, P or D.
@@ -88,14 +94,32 @@ declared() {
     done
 }
 
+# decided: "number<TAB>word" for the words of the decisions, ids among them.
+decided() {
+    for page in $(files docs/decisions '[0-9]*.md'); do
+        number=${page##*/}
+        tr -cs 'A-Za-z0-9+.' '\n' <"$page" | sed "s/[.]*\$//; s/^/${number%%-*}\t/"
+    done | sort -u
+}
+
 # expected: the table as it should be. Complaints about ids go to the file $complaints.
 expected() {
     declared >"$scratch/declared"
     { marked_tests | cut -f 1; other_tests; cut -f 2 "$scratch/declared"; } >"$scratch/names"
+    decided >"$scratch/decided"
     awk -F '\t' -v complaints="$complaints" '
         function complain(text) { print text >complaints }
+        function check_decision(decision) {
+            if (decision !~ /^differs: decision [0-9][0-9][0-9][0-9]$/)
+                complain(at "the fifth column of " $1 " is not \"differs: decision NNNN\"")
+            sub(/.* /, "", decision)
+            if (!(decision in is_decision)) complain(at "there is no decision " decision)
+            else if (!((decision, $1) in decides) && !((decision, whole) in decides))
+                complain(at "decision " decision " does not mention " $1)
+        }
         FILENAME == ARGV[1] { is_name[$1] = 1; next }
-        FILENAME == ARGV[2] {
+        FILENAME == ARGV[2] { is_decision[$1] = decides[$1, $2] = 1; next }
+        FILENAME == ARGV[3] {
             if (!(($1, $2) in seen)) by[$1] = by[$1] (by[$1] == "" ? "" : ",") $2
             seen[$1, $2] = 1
             kinds[$1] = kinds[$1] $3
@@ -104,14 +128,18 @@ expected() {
         FNR == 1 { print; next }
         {
             at = FILENAME ":" FNR ": "
-            if (NF != 4 || $1 == "" || $2 == "") complain(at "not four columns")
+            if (NF < 4 || NF > 5 || $1 == "" || $2 == "") complain(at "not four columns or five")
             if ($3 !~ /^[DPF-]$/) complain(at "the mark of " $1 " is none of D P F -")
             if ($1 in row) complain(at $1 " stands twice")
-            if (length($2) > 120) complain(at "more than 120 columns for " $1)
+            is_part = $1 ~ /\.[0-9]+$/
+            limit = is_part ? 300 : 1200
+            if (length($2) > limit) complain(at "more than " limit " columns for " $1)
             if (kinds[$1] ~ /P/ && $3 != "P") complain($1 " is shown by a bench, but not marked P")
             if (kinds[$1] ~ /D/ && $3 != "D") complain($1 " is shown by the docs, but not marked D")
             row[$1] = 1
-            if ($1 !~ /\.[0-9]+$/) { whole = $1; print $1 "\t" $2 "\t" $3 "\t" by[$1]; next }
+            if (!is_part) whole = $1
+            if (NF == 5) check_decision($5)
+            if (!is_part) { print $1 "\t" $2 "\t" $3 "\t" by[$1] (NF == 5 ? "\t" $5 : ""); next }
 
             if ($1 != whole "." ++parts[whole]) complain(at $1 " is not the next part of " whole)
             if ($1 in by) complain(by[$1] " names the part " $1 ", but must name " whole)
@@ -127,20 +155,22 @@ expected() {
                 if (!(id in row)) complain("no id " id ", which " by[id] " shows")
                 else if (id ~ /[+]/ && !parts[id]) complain(id " is a composite without parts")
             }
-        }' "$scratch/names" "$scratch/declared" "$table"
+        }' "$scratch/names" "$scratch/decided" "$scratch/declared" "$table"
 }
 
-# states: "id<TAB>mark<TAB>shown or open" per row of the table on standard input.
+# states: "id<TAB>mark<TAB>shown, differs or open" per row of the table on standard input. An id
+# with parts is open if one of them is, else it differs if one of them does.
 states() {
     awk -F '\t' '
         NR == 1 { next }
         {
             ids[++count] = $1
             mark[$1] = $3
-            state[$1] = $4 == "" ? "open" : "shown"
+            state[$1] = $5 != "" ? "differs" : $4 == "" ? "open" : "shown"
             if ($1 !~ /\.[0-9]+$/) { whole = $1; next }
-            if ($1 == whole ".1") state[whole] = "shown"
-            if ($4 == "") state[whole] = "open"
+            if ($1 == whole ".1" && state[whole] == "open") state[whole] = "shown"
+            if (state[$1] == "open") state[whole] = "open"
+            if (state[$1] == "differs" && state[whole] == "shown") state[whole] = "differs"
         }
         END { for (i = 1; i <= count; i++) print ids[i] "\t" mark[ids[i]] "\t" state[ids[i]] }'
 }
@@ -153,7 +183,8 @@ find_losses() {
         FILENAME == ARGV[1] { mark[$1] = $2; state[$1] = $3; next }
         !($1 in mark) { print $1 " is lost: see " pinned; next }
         mark[$1] != $2 { print "the mark of " $1 " is no more " $2 ": see " pinned }
-        $3 == "shown" && state[$1] == "open" { print "nothing shows " $1 " any more: see " pinned }
+        $3 != "open" && state[$1] == "open" { print "nothing shows " $1 " any more: see " pinned }
+        $3 == "shown" && state[$1] == "differs" { print $1 " differs now: see " pinned }
         ' "$scratch/states" "$pinned" >>"$complaints"
 }
 
@@ -188,11 +219,11 @@ compiled() {
         { echo "the files of tests/ have marks (<) that the test programs have not (>)"; return 1; }
 }
 
-# The ids that nothing showed, neighbours joined: A1-A23 B4 ...
+# The ids by their states in this run; those that nothing showed, neighbours joined: A1-A23 B4 ...
 report() {
     { cat "$file"; declared | awk -F '\t' '$3 != "T" { print $1 "\t" $2 }'; } >"$scratch/shown"
     awk -F '\t' '
-        function is_part_shown(tests, names, i, n) {
+        function have_passed(tests, names, i, n) {
             n = split(tests, names, ",")
             for (i = 1; i <= n; i++) if (!(names[i] in passed)) return 0
             return n > 0
@@ -201,14 +232,18 @@ report() {
         FNR == 1 { next }
         $1 !~ /\.[0-9]+$/ {
             ids[++all] = whole = $1
-            shown[$1] = $1 in marked
-            declared[$1] = $4 != ""
+            declared[$1] = $4 != "" || $5 != ""
+            differs[$1] = $5 != ""
+            shown[$1] = $1 in marked || $4 == "" && $5 != ""
+            demands++
             next
         }
         {
-            if (!parts[whole]++) shown[whole] = declared[whole] = 1
-            if ($4 == "") declared[whole] = 0
-            if (is_part_shown($4)) { shown_parts[whole]++; next }
+            if (parts[whole]++) demands++
+            else shown[whole] = declared[whole] = 1
+            if ($5 != "") differs[whole] = 1
+            else if ($4 == "") declared[whole] = 0
+            if (have_passed($4) || $4 == "" && $5 != "") { shown_parts[whole]++; next }
             shown[whole] = 0
             open_parts[whole] = open_parts[whole] substr($1, length(whole) + 1)
         }
@@ -218,6 +253,9 @@ report() {
         function follows(a, b) {
             return stem(a) == stem(b) && number(a) > 0 && number(b) == number(a) + 1
         }
+        function grouped(n) {
+            return n < 1000 ? n : sprintf("%d,%03d", int(n / 1000), n % 1000)
+        }
         function word(text) {
             if (length(line) + length(text) + 1 > 100) { print line; line = " " }
             line = line " " text
@@ -226,10 +264,11 @@ report() {
         function end() { if (line != heading) print line }
         END {
             for (i = 1; i <= all; i++) {
-                if (shown[ids[i]]) { count++; continue }
+                if (shown[ids[i]]) { count[differs[ids[i]]]++; continue }
                 if (!shown_parts[ids[i]]) rest[++rests] = ids[i]
             }
-            printf "requirement ids shown: %d of %d\n", count, all
+            printf "requirement ids: %d shown, %d differ by decision, %d open of %d (%s demands)\n",
+                count[0], count[1], all - count[0] - count[1], all, grouped(demands)
             begin("not shown:")
             for (i = 1; i <= rests; i = j + 1) {
                 for (j = i; j < rests && follows(rest[j], rest[j + 1]); j++) continue

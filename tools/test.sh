@@ -312,7 +312,7 @@ cmd_test() {
         esac
     done
     need cc make cmake cmocka
-    want g++ pkg-config clang-format spin nc socat curl valgrind
+    want g++ pkg-config clang-format spin nc socat curl valgrind libpq
     ! runs_zig || want zig
     [ $scope != all ] || export JZX_STRESS=long
 

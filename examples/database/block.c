@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks, and the small things that all actors of the store use. */
+/* Blocks, and the helpers that all actors of the store use. */
 #include "store.h"
 
 #include <stdio.h>
@@ -16,10 +16,14 @@ struct block *block_create(jzx_loop *loop, const char *series, uint64_t number,
     return jzx_msg_share(loop, block);
 }
 
+bool block_has_name(const struct block *block, size_t len) {
+    return len >= sizeof *block && block->series[0] != '\0' &&
+           memchr(block->series, '\0', sizeof block->series) != NULL;
+}
+
 bool block_is_sound(const struct block *block, size_t len) {
-    if (len < sizeof *block || block->count == 0 ||
-        len != sizeof *block + block->count * sizeof block->points[0] ||
-        memchr(block->series, '\0', sizeof block->series) == NULL)
+    if (!block_has_name(block, len) || block->count == 0 || block->count > HEAD_POINTS ||
+        len != sizeof *block + block->count * sizeof block->points[0])
         return false;
     for (uint32_t i = 1; i < block->count; i++) {
         if (block->points[i - 1].time_ms >= block->points[i].time_ms)

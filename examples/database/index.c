@@ -11,7 +11,7 @@
 enum { WORK_KEY = 1, BLOCKS_PER_TURN = 4 };
 
 struct index {
-    uint32_t sorted; /* so many are in their places, by series and first time, */
+    uint32_t sorted; /* these are in their places, by series and first time, */
     uint32_t count;  /* and the rest is behind them */
     struct block *blocks[INDEX_BLOCKS];
 };
@@ -110,8 +110,8 @@ static void work_soon(jzx_context *ctx) {
 
 /* ---- searching and dropping ---- */
 
-/* Sends those of the blocks [from, to) that have points of the range. Returns how many there are,
- * also of those that could not be sent: who misses one sees it. */
+/* Sends those of the blocks [from, to) that have points of the range. Returns their number,
+ * the refused ones included: a query that misses one sees it. */
 static uint32_t send_found(jzx_context *ctx, const jzx_message *question, uint32_t from,
                            uint32_t to) {
     const struct index *self = ctx->state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Heads: one actor per series that collects points and flushes them as sorted blocks.
  *
- * At most one block is under way. It is sent again with every flush until the merger says that it
- * is stored: so a full mailbox, a merger that is gone for a moment and a block that was lost with
+ * At most one block is under way. It is sent again with every flush until the planner says that it
+ * is stored. So a full mailbox, a planner that is gone for a moment and a block that was lost with
  * one are the same case. Meanwhile points are collected; those that find no room are refused and
  * counted.
  *
@@ -17,7 +17,7 @@
 struct head {
     char series[SERIES_SIZE];
     struct block *under_way; /* a reference, or NULL */
-    uint64_t blocks;         /* so many were made */
+    uint64_t blocks;         /* made until now */
     bool leaving;
     uint32_t count;
     struct point points[HEAD_POINTS]; /* sorted, each time once */
@@ -62,7 +62,7 @@ static void flush(jzx_context *ctx) {
     struct head *self = ctx->state;
     make_block(ctx);
     if (self->under_way != NULL) /* if it is refused, the next flush tries again */
-        (void)block_send(ctx->loop, "merge", ctx->self, self->under_way);
+        (void)block_send(ctx->loop, "planner", ctx->self, self->under_way);
 }
 
 static void forget_block(jzx_context *ctx) {
@@ -127,7 +127,7 @@ static jzx_behavior_result head(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_OK;
 }
 
-/* The last flush. Nobody is left to send a block again: what is refused now is lost, and
+/* The last flush. No head is left to send a block again, so refused points are lost, and
  * counted. */
 static void head_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
     struct head *self = ctx->state;
@@ -137,7 +137,7 @@ static void head_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
         return;                   /* its init did not get that far */
     for (int i = 0; i < 2; i++) { /* the block that is under way, then the rest */
         if (self->under_way != NULL &&
-            block_send(ctx->loop, "merge", JZX_NOBODY, self->under_way) != JZX_OK)
+            block_send(ctx->loop, "planner", JZX_NOBODY, self->under_way) != JZX_OK)
             lost += self->under_way->count;
         forget_block(ctx);
         make_block(ctx);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A demonstration of the store, on a clock that it moves itself: points come in, one of them is
- * bad, the merger fails twice, somebody asks, a series leaves, and time passes.
+/* A demonstration of the store, on a clock that it moves itself. Points come in, and one of them
+ * is bad. A merge job fails until its bad block is given up. Then queries run, a series leaves, and
+ * time passes.
  *
- * Prints the same every time: with one worker, and every message has its place. */
+ * It prints the same every time: it has one worker, and every message has its place. */
 #include "store.h"
 
 #include <math.h>
@@ -41,14 +42,15 @@ static void print_result(const jzx_loop *loop, const struct result *result) {
 }
 
 static void print_counters(const jzx_loop *loop, const struct counters *counters) {
-    static const char *const names[COUNTERS_MAX] = {[POINTS_TAKEN] = "points taken",
-                                                    [POINTS_REFUSED] = "points refused",
-                                                    [POINTS_LOST] = "points lost",
-                                                    [BLOCKS_MERGED] = "blocks merged",
-                                                    [BLOCKS_DROPPED] = "old blocks dropped"};
+    static const char *const names[COUNTERS_MAX] = {
+        [POINTS_TAKEN] = "points taken",         [POINTS_REFUSED] = "points refused",
+        [POINTS_LOST] = "points lost",           [BLOCKS_MERGED] = "blocks merged",
+        [BLOCKS_REFUSED] = "bad blocks refused", [BLOCKS_DROPPED] = "old blocks dropped"};
     say(loop, "the counters:");
     for (int i = 0; i < COUNTERS_MAX; i++)
         printf("           %llu %s\n", (unsigned long long)counters->values[i], names[i]);
+    printf("           the last merge: %s, %u of %u blocks\n", counters->progress.series,
+           counters->progress.done, counters->progress.total);
 }
 
 static jzx_behavior_result console(jzx_context *ctx, const jzx_message *msg) {
@@ -99,7 +101,7 @@ static void print_tree(const struct demo *demo) {
 
 /* ---- the demonstration ---- */
 
-/* Lets so much time pass, from timer to timer: nobody waits. */
+/* Moves the clock from timer to timer, without waiting. */
 static void pass(const struct demo *demo, uint64_t duration_ms) {
     uint64_t end = jzx_loop_now(demo->loop) + JZX_MS(duration_ms);
     for (;;) {
@@ -127,8 +129,8 @@ static void ingest(const struct demo *demo, int points) {
 static void send_bad_block(const struct demo *demo) {
     const struct point points[] = {{2, 0}, {1, 0}};
     struct block *block = block_create(demo->loop, "disk", 0, points, 2);
-    check(block == NULL ? JZX_ERR_NO_MEMORY : block_send(demo->loop, "merge", JZX_NOBODY, block));
-    jzx_msg_free(demo->loop, block); /* the merger has its own reference */
+    check(block == NULL ? JZX_ERR_NO_MEMORY : block_send(demo->loop, "planner", JZX_NOBODY, block));
+    jzx_msg_free(demo->loop, block); /* the planner has its own reference */
 }
 
 static void ask_range(const struct demo *demo, const char *series, int64_t from_ms, int64_t to_ms) {
@@ -152,11 +154,9 @@ static void run(const struct demo *demo) {
     check(store_append(demo->loop, "mem", (struct point){store_now_ms(demo->loop), (double)NAN}));
     ingest(demo, 5);
 
-    for (int i = 0; i < 2; i++) {
-        say(demo->loop, "a bad block for the merger");
-        send_bad_block(demo);
-        ingest(demo, 30);
-    }
+    say(demo->loop, "a bad block for disk");
+    send_bad_block(demo);
+    ingest(demo, 90);
 
     pass(demo, 500); /* all is flushed and merged */
     ask_range(demo, "mem", 220, 290);

@@ -1,77 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* The merger: merges the small blocks of the heads into large ones. Of each series it keeps one
- * block open: what comes is merged into a new version of it, which takes its place in the index,
- * until it is full.
+/* A merge job: merges the sources of one series into its target, one source a turn.
  *
- * A block that is not sorted is a mistake of its maker, and the merger fails on it. All that is
- * lost then is what waits here, and their heads send that again. References to messages are no
- * memory of the actor: the cleanup gives them up, and so each of them is always in the state, also
- * when a check leaves in the middle of something. */
+ * The first block of the series that has room is the target. A source that does not fit into it
+ * begins the next one. Full targets and the last one go to the index, where a new version takes the
+ * place of the one before. The job tells its progress marker to the planner and to metrics.
+ *
+ * A job owns nothing that would be lost with it. So it checks what it is given, and fails: its
+ * supervisor starts it again after a pause, and the planner gives it the same work once more.
+ * References to messages are no memory of the actor: each is always in the state, also when a check
+ * leaves in the middle of something, and the cleanup gives them up. */
 #include "store.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { START_KEY = 1, MERGES_PER_TURN = 8 };
+enum { GO_ON_KEY = 1 };
 
-struct pending {
+struct input {
     struct block *block;
     size_t len;
-    jzx_actor_id head; /* who wants to know that it is stored, or JZX_NOBODY */
 };
 
-struct merger {
-    uint64_t number; /* of the next block */
+struct job {
+    struct progress progress; /* the marker */
+    struct merge_work work;
     uint32_t count;
-    uint32_t next_open; /* which open block is closed next if there are too many */
-    struct pending pending[PENDING_MAX];
-    struct block *open[SERIES_MAX]; /* or NULL */
+    struct input inputs[SOURCES_MAX + 1]; /* the target, if there is one, then the sources */
+    struct block *target;                 /* NULL: the next source begins one */
+    uint32_t made;                        /* targets that were begun here */
 };
 
-jzx_err merge_init(jzx_context *ctx) {
-    struct merger *self = jzx_alloc_zeroed(ctx, 1, sizeof *self);
+static jzx_err merge_init(jzx_context *ctx) {
+    jzx_actor_info info = {.size = sizeof info};
+    jzx_err err = jzx_actor_info_get(ctx->loop, ctx->self, &info);
+    if (err != JZX_OK)
+        return err;
+    struct job *self = jzx_alloc_zeroed(ctx, 1, sizeof *self);
     if (self == NULL)
         return JZX_ERR_NO_MEMORY;
-    /* Beyond all numbers of the incarnation before, which made less than one block a nanosecond. */
-    self->number = jzx_loop_now(ctx->loop);
     ctx->state = self;
-    return JZX_OK;
+    snprintf(self->progress.series, SERIES_SIZE, "%.*s", SERIES_SIZE - 1,
+             info.name + strlen(JOB_PREFIX));
+    return jzx_send_named(ctx->loop, "planner", ctx->self, self->progress.series, SERIES_SIZE,
+                          JOB_READY);
 }
 
-void merge_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
-    struct merger *self = ctx->state;
+static void merge_cleanup(jzx_context *ctx, jzx_exit_reason reason) {
+    struct job *self = ctx->state;
     (void)reason;
     if (self == NULL)
         return;
+    jzx_msg_free(ctx->loop, self->target);
     for (uint32_t i = 0; i < self->count; i++)
-        jzx_msg_free(ctx->loop, self->pending[i].block);
-    for (uint32_t i = 0; i < SERIES_MAX; i++)
-        jzx_msg_free(ctx->loop, self->open[i]);
-}
-
-/* ---- open blocks ---- */
-
-/* Where the open block of the series is or can be. */
-static struct block **open_block(jzx_context *ctx, const char *series) {
-    struct merger *self = ctx->state;
-    struct block **empty = NULL;
-    for (uint32_t i = 0; i < SERIES_MAX; i++) {
-        if (self->open[i] == NULL)
-            empty = &self->open[i];
-        else if (strcmp(self->open[i]->series, series) == 0)
-            return &self->open[i];
-    }
-    if (empty == NULL) { /* the index has it, and keeps it as it is */
-        empty = &self->open[self->next_open++ % SERIES_MAX];
-        jzx_msg_free(ctx->loop, *empty);
-        *empty = NULL;
-    }
-    return empty;
+        jzx_msg_free(ctx->loop, self->inputs[i].block);
 }
 
 /* ---- merging ---- */
 
-/* The points of both, in order; of the same time that of the newer block. Of the older one without
- * what the compaction has dropped, or soon will. */
+/* Merges the points of both in order. For the same time the newer block wins. Points of the older
+ * one that the compaction has dropped, or soon will, are left out. */
 static uint32_t merge_points(const struct block *older, const struct block *newer, int64_t since_ms,
                              struct point *points) {
     uint32_t a = 0;
@@ -92,75 +79,128 @@ static uint32_t merge_points(const struct block *older, const struct block *newe
     return count;
 }
 
-/* The next version of the open block, or a new one; NULL without memory. */
-static struct block *make_version(jzx_context *ctx, const struct block *open,
-                                  const struct block *block) {
-    struct merger *self = ctx->state;
+/* The next version of the target, or a new one; NULL without memory. */
+static struct block *make_version(jzx_context *ctx, const struct block *source) {
+    struct job *self = ctx->state;
     struct point points[BLOCK_POINTS];
-    if (open == NULL || open->count + block->count > BLOCK_POINTS)
-        return block_create(ctx->loop, block->series, self->number++, block->points, block->count);
-    uint32_t count = merge_points(open, block, store_now_ms(ctx->loop) - RETENTION_MS, points);
-    return block_create(ctx->loop, open->series, open->number, points, count);
+    if (self->target == NULL)
+        return block_create(ctx->loop, source->series, self->work.first_number + self->made++,
+                            source->points, source->count);
+    uint32_t count =
+        merge_points(self->target, source, store_now_ms(ctx->loop) - RETENTION_MS, points);
+    return block_create(ctx->loop, source->series, self->target->number, points, count);
 }
 
-/* Merges the block that waits longest. */
-static jzx_err merge_next(jzx_context *ctx) {
-    struct merger *self = ctx->state;
-    struct pending next = self->pending[0];
-    JZX_CHECK(ctx, block_is_sound(next.block, next.len));
-    struct block **open = open_block(ctx, next.block->series);
-    struct block *version = make_version(ctx, *open, next.block);
-    if (version == NULL)
-        return JZX_ERR_NO_MEMORY;
-    jzx_err err = block_send(ctx->loop, "index", ctx->self, version);
-    if (err != JZX_OK) {
-        jzx_msg_free(ctx->loop, version);
-        return err;
+static void set_target(jzx_context *ctx, struct block *target) {
+    struct job *self = ctx->state;
+    jzx_msg_free(ctx->loop, self->target);
+    self->target = target;
+}
+
+/* The block that the marker stands before. */
+static const struct block *next_source(jzx_context *ctx) {
+    const struct job *self = ctx->state;
+    const struct input *input = &self->inputs[self->work.has_target + self->progress.done];
+    JZX_CHECK(ctx, block_is_sound(input->block, input->len));
+    return input->block;
+}
+
+static void tell_progress(jzx_context *ctx) {
+    const struct job *self = ctx->state;
+    (void)jzx_send_named(ctx->loop, "metrics", ctx->self, &self->progress, sizeof self->progress,
+                         PROGRESS);
+    (void)jzx_send_named(ctx->loop, "planner", ctx->self, &self->progress, sizeof self->progress,
+                         PROGRESS);
+}
+
+/* ---- the steps: each ends with a message that asks for the next one ---- */
+
+static void go_on(jzx_context *ctx) {
+    JZX_CHECK(ctx, jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, GO_ON) == JZX_OK);
+}
+
+/* A lack of memory, or an actor that is being started again, is not the fault of a block. */
+static void go_on_later(jzx_context *ctx) {
+    JZX_CHECK(ctx, jzx_timer_start(ctx, GO_ON_KEY, NULL, 0, GO_ON, JZX_MS(MERGE_MS)) == JZX_OK);
+}
+
+/* False: not now; a message will have the step repeated. */
+static bool send_target(jzx_context *ctx, const char *name, uint32_t tag) {
+    const struct job *self = ctx->state;
+    jzx_actor_id to = JZX_NOBODY;
+    jzx_err err = jzx_lookup(ctx->loop, name, &to);
+    if (err == JZX_OK)
+        err = jzx_send_shared(ctx->loop, to, ctx->self, self->target, tag);
+    if (err == JZX_OK)
+        return true;
+    if (err != JZX_ERR_MAILBOX_FULL || jzx_send_when_room(ctx->loop, to, ctx->self) != JZX_OK)
+        go_on_later(ctx);
+    return false;
+}
+
+static void merge_source(jzx_context *ctx) {
+    struct job *self = ctx->state;
+    const struct block *source = next_source(ctx);
+    if (self->target != NULL && self->target->count + source->count > BLOCK_POINTS) {
+        if (!send_target(ctx, "index", BLOCK))
+            return;
+        set_target(ctx, NULL);
     }
-    jzx_msg_free(ctx->loop, *open);
-    *open = version;
-    if (next.head != JZX_NOBODY) /* if it is refused the head asks again, by sending again */
-        (void)jzx_send(ctx->loop, next.head, ctx->self, &next.block->number,
-                       sizeof next.block->number, STORED);
-    store_count(ctx->loop, BLOCKS_MERGED, 1);
-    jzx_msg_free(ctx->loop, next.block);
-    memmove(self->pending, self->pending + 1, --self->count * sizeof self->pending[0]);
-    return JZX_OK;
+    struct block *version = make_version(ctx, source);
+    if (version == NULL) {
+        go_on_later(ctx);
+        return;
+    }
+    set_target(ctx, version);
+    self->progress.done++;
+    tell_progress(ctx);
+    go_on(ctx);
 }
 
-/* ---- the actor ---- */
-
-/* Without memory for the timer the next block starts it. */
-static void start_soon(jzx_context *ctx) {
-    if (!jzx_timer_is_active(ctx, START_KEY))
-        (void)jzx_timer_start(ctx, START_KEY, NULL, 0, START_MERGE, JZX_MS(MERGE_MS));
+static bool finish(jzx_context *ctx) {
+    return send_target(ctx, "index", BLOCK) && send_target(ctx, "planner", MERGED);
 }
 
-static void merge_some(jzx_context *ctx) {
-    struct merger *self = ctx->state;
-    jzx_actor_id index;
-    jzx_err err = JZX_OK;
-    for (int i = 0; i < MERGES_PER_TURN && self->count > 0 && err == JZX_OK; i++)
-        err = merge_next(ctx);
-    if (err == JZX_ERR_MAILBOX_FULL && jzx_lookup(ctx->loop, "index", &index) == JZX_OK &&
-        jzx_send_when_room(ctx->loop, index, ctx->self) == JZX_OK)
-        return; /* JZX_TAG_ROOM will come */
-    if (self->count > 0)
-        start_soon(ctx);
+static jzx_behavior_result step(jzx_context *ctx) {
+    const struct job *self = ctx->state;
+    if (self->progress.done == self->progress.total)
+        return finish(ctx) ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_OK;
+    merge_source(ctx);
+    return JZX_BEHAVIOR_OK;
 }
 
-jzx_behavior_result merge(jzx_context *ctx, const jzx_message *msg) {
-    struct merger *self = ctx->state;
+static void start(jzx_context *ctx, const struct merge_work *work) {
+    struct job *self = ctx->state;
+    JZX_CHECK(ctx, self->count == work->blocks);
+    self->work = *work;
+    self->progress.total = work->blocks - work->has_target;
+    if (work->has_target) {
+        self->target = self->inputs[0].block;
+        self->inputs[0].block = NULL;
+    }
+    go_on(ctx);
+}
+
+static jzx_behavior_result merge(jzx_context *ctx, const jzx_message *msg) {
+    struct job *self = ctx->state;
     switch (msg->tag) {
     case BLOCK:
-        if (self->count < PENDING_MAX) /* else it comes again */
-            self->pending[self->count++] = (struct pending){
-                .head = msg->sender, .len = msg->len, .block = jzx_msg_take(ctx, msg)};
-        start_soon(ctx);
+        JZX_CHECK(ctx, self->count <= SOURCES_MAX);
+        self->inputs[self->count++] =
+            (struct input){.len = msg->len, .block = jzx_msg_take(ctx, msg)};
         break;
-    case START_MERGE:
-    case JZX_TAG_ROOM: merge_some(ctx); break;
+    case START_MERGE: start(ctx, msg->data); break;
+    case GO_ON:
+    case JZX_TAG_ROOM: return step(ctx);
+    case ABANDON: return JZX_BEHAVIOR_STOP;
     default: break;
     }
     return JZX_BEHAVIOR_OK;
 }
+
+const jzx_child_spec merge_spec = {
+    .behavior = merge,
+    .init = merge_init,
+    .cleanup = merge_cleanup,
+    .mode = JZX_TRANSIENT,
+    .backoff = {.initial_delay_ms = 100, .factor = 2, .max_delay_ms = 5000}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics counts what others tell it, and compaction keeps the store from growing old. */
+/* Metrics counts, and keeps the progress marker that a merge job told last. Compaction keeps the
+ * store from growing old. */
 #include "store.h"
 
 /* ---- metrics ---- */
@@ -17,6 +18,9 @@ jzx_behavior_result metrics(jzx_context *ctx, const jzx_message *msg) {
     } else if (msg->tag == COUNT) {
         JZX_CHECK(ctx, count->counter < COUNTERS_MAX);
         counters->values[count->counter] += count->amount;
+    } else if (msg->tag == PROGRESS) {
+        counters->progress = *(const struct progress *)msg->data;
+        counters->progress_reports++;
     }
     return JZX_BEHAVIOR_OK;
 }

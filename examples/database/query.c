@@ -24,7 +24,7 @@ struct query {
     struct candidate found[RESULT_POINTS];
 };
 
-/* What it is told when it is spawned: its first message. */
+/* Its first message. */
 struct question {
     struct range range;
     jzx_actor_id reply_to;
@@ -65,7 +65,7 @@ static void sort(struct query *self) {
     self->count = kept;
 }
 
-/* Moves the result to who asked. If that is refused there is nobody else to tell. */
+/* Moves the result to the asking actor. If that is refused there is nobody else to tell. */
 static jzx_behavior_result answer(jzx_context *ctx, bool complete) {
     const struct query *self = ctx->state;
     uint32_t count = complete ? self->count : 0;

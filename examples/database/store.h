@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A time-series store in memory, as a tree of actors:
+/* A time-series store in memory, as a tree of actors (docs/database.md explains it):
  *
  *     root
- *     |- metrics         counts, for everybody
+ *     |- metrics         counts, and keeps the last progress marker
  *     |- indexing -- index       owns the blocks; answers which of them hold a range
- *     |- merging --- merge       makes few large blocks of many small ones
+ *     |- merging --- merge/cpu   a job while blocks of the series cpu are merged
+ *     |              '- ...
+ *     |- planner         collects blocks, and has a job for each series that has some
  *     |- compaction      has the index drop what is older than the retention
  *     '- ingest ---- gate        takes points, opens a series when it is first seen
  *                    |- cpu      one head per series: collects points, flushes sorted blocks
  *                    '- ...
  *
- *     client -- POINT -> gate -- APPEND -> head -- BLOCK -> merge -- BLOCK -> index
- *                                          head <- STORED -- merge
+ *     client -- POINT -> gate -- APPEND -> head -- BLOCK -> planner -- BLOCK ... -> job
+ *                                          job -- BLOCK -> index; job -- PROGRESS -> metrics
+ *                                          head <- STORED -- planner <- MERGED -- job
  *     query -- RANGE (asked) -> index; query <- BLOCK ... -- index; query <- RANGE_END -- index
  *
- * Who can fail owns little. A head keeps a block until the merger says that it is stored, and
- * sends it again until then; so a merger may fail at any time, and a block may be merged twice,
- * which is the same as once. The index owns everything, and does nothing that can fail. */
+ * Actors that can fail own little. A head keeps a block until the planner says that it is stored,
+ * and sends it again until then. So a job may fail at any time, and a block may be merged twice,
+ * which is the same as once. The planner and the index own the rest, and do nothing that can
+ * fail. */
 #ifndef STORE_H
 #define STORE_H
 
@@ -28,16 +32,31 @@
 /* Nothing here grows without end. */
 enum {
     SERIES_SIZE = 24,   /* bytes of a series' name, with its '\0' */
-    SERIES_MAX = 64,    /* blocks that the merger keeps open, one a series */
+    SERIES_MAX = 64,    /* that the planner knows at a time */
     HEAD_POINTS = 256,  /* that a head collects before it must flush */
     BLOCK_POINTS = 512, /* of a merged block */
-    PENDING_MAX = 64,   /* blocks that wait to be merged */
+    SOURCES_MAX = 8,    /* blocks of a series that wait to be merged */
+    JOB_ATTEMPTS = 3,   /* failures on one source before the planner gives it up */
     INDEX_BLOCKS = 256, /* blocks in the store */
     RESULT_POINTS = 4096
 };
 
+/* The name of a series' job begins with this. */
+#define JOB_PREFIX "merge/"
+
 /* Times, in milliseconds of the loop's clock, as those of the points. */
 enum { FLUSH_MS = 100, MERGE_MS = 20, INDEX_MS = 5, COMPACT_MS = 1000, RETENTION_MS = 60000 };
+
+/* Restarts that a supervisor tries in a period. One more, and it fails, and its own supervisor
+ * starts it again. When the root fails, the program ends with JZX_ERR_ESCALATED. A bad point costs
+ * one restart, a bad block JOB_ATTEMPTS. */
+enum {
+    INGEST_RESTARTS = 10,
+    MERGE_RESTARTS = 10,
+    PERIOD_MS = 5000,
+    ROOT_RESTARTS = 3,
+    ROOT_PERIOD_MS = 60000
+};
 
 enum tag {
     POINT = 1,     /* struct series_point, to the gate */
@@ -45,8 +64,14 @@ enum tag {
     FLUSH,         /* a head's timer */
     SHUTDOWN,      /* to a head: flush what you have, then leave for good */
     BLOCK,         /* struct block, shared */
-    STORED,        /* uint64_t, to a head: its block of this number is in the store */
-    START_MERGE,   /* the merger's timer */
+    STORED,        /* uint64_t, to a head: its block of this number is settled */
+    PLAN,          /* the planner's timer */
+    JOB_READY,     /* char[SERIES_SIZE], to the planner: a job has started and wants its work */
+    START_MERGE,   /* struct merge_work, to a job: it has all its blocks now */
+    GO_ON,         /* a job's, to itself: other actors had their turn */
+    PROGRESS,      /* struct progress, of a job */
+    MERGED,        /* struct block, shared, to the planner: the last one that the job made */
+    ABANDON,       /* to a job: there is no work */
     INDEX_WORK,    /* the index' timer */
     COMPACT,       /* the compaction's timer */
     DROP_BEFORE,   /* int64_t, asked of the index: */
@@ -77,6 +102,19 @@ struct block {
     struct point points[];
 };
 
+struct merge_work {
+    uint64_t first_number; /* of the blocks that the job makes */
+    uint32_t blocks;       /* that it was sent: its target, if it has one, and its sources */
+    bool has_target;
+};
+
+/* How far a job is, in sources. */
+struct progress {
+    char series[SERIES_SIZE];
+    uint32_t done;
+    uint32_t total;
+};
+
 struct range {
     char series[SERIES_SIZE];
     int64_t from_ms; /* this one, */
@@ -94,6 +132,7 @@ enum counter {
     POINTS_REFUSED, /* there was no room for them */
     POINTS_LOST,    /* they were in a head that ended, and nobody could take them over */
     BLOCKS_MERGED,
+    BLOCKS_REFUSED, /* jobs failed on them */
     BLOCKS_DROPPED, /* older than the retention, or the store was full */
     COUNTERS_MAX
 };
@@ -105,6 +144,8 @@ struct count {
 
 struct counters {
     uint64_t values[COUNTERS_MAX];
+    uint64_t progress_reports;
+    struct progress progress; /* the last one */
 };
 
 /* ---- for clients: any thread ---- */
@@ -124,15 +165,16 @@ jzx_err store_query(jzx_loop *loop, const struct range *range, jzx_actor_id repl
 /* A block of these points, shared, with one reference; NULL without memory. */
 struct block *block_create(jzx_loop *loop, const char *series, uint64_t number,
                            const struct point *points, uint32_t count);
+bool block_has_name(const struct block *block, size_t len);
 bool block_is_sound(const struct block *block, size_t len);
 
 /* Is there a point with from_ms <= time < to_ms, as far as its first and last one tell? */
 bool block_overlaps(const struct block *block, const struct range *range);
 
-/* Sends a block to whoever has the name now. */
+/* Sends a block to the actor that has the name now. */
 jzx_err block_send(jzx_loop *loop, const char *name, jzx_actor_id from, struct block *block);
 
-/* Tells metrics, if it can be told: counting never holds up those who work. */
+/* Tells metrics, if it has room: counting never holds up the others. */
 void store_count(jzx_loop *loop, enum counter counter, uint32_t amount);
 
 int64_t store_now_ms(const jzx_loop *loop);
@@ -146,9 +188,11 @@ jzx_behavior_result gate(jzx_context *ctx, const jzx_message *msg);
 
 extern const jzx_child_spec head_spec; /* without its names */
 
-jzx_err merge_init(jzx_context *ctx);
-jzx_behavior_result merge(jzx_context *ctx, const jzx_message *msg);
-void merge_cleanup(jzx_context *ctx, jzx_exit_reason reason);
+jzx_err planner_init(jzx_context *ctx);
+jzx_behavior_result planner(jzx_context *ctx, const jzx_message *msg);
+void planner_cleanup(jzx_context *ctx, jzx_exit_reason reason);
+
+extern const jzx_child_spec merge_spec; /* without its name */
 
 jzx_err index_init(jzx_context *ctx);
 jzx_behavior_result index_blocks(jzx_context *ctx, const jzx_message *msg);

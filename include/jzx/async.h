@@ -122,6 +122,8 @@ typedef struct jzx_async_opts {
     const char *name;       /* of the actor; NULL: that of the function */
     jzx_cleanup_fn cleanup; /* called when it has ended, however: ctx->state is its state */
     bool detached;          /* belongs to nobody */
+    uint16_t place;         /* JZX_PLACE_* of actor.h: the worker that polls it; a worker that the
+                             * loop does not have: JZX_ERR_INVALID_ARG when it is started */
     jzx_executor *executor; /* that polls it; NULL: the workers do, when it is due */
     uint64_t reserved[1];
 } jzx_async_opts;
@@ -153,6 +155,13 @@ JZX_API jzx_actor_id jzx_async_actor(const jzx_future *future);
  * the error of the loop. */
 JZX_API jzx_err jzx_async_run(const jzx_config *config, const jzx_async_type *type,
                               const void *state, void *result);
+
+/* ---- workers ----
+ *
+ * The workers of the loop are the threaded executor of its functions: jzx_config.workers of them.
+ * To have functions polled by n of the workers only, start the i-th with the place
+ * JZX_PLACE_WORKER(i % n); its calls and awaits stay there. Those that it spawns have a place of
+ * their own. */
 
 /* ---- executors: functions that are polled by hand ----
  *

@@ -13,6 +13,7 @@
 #ifndef JZX_CLOCK_H
 #define JZX_CLOCK_H
 
+#include "jzx/allocator.h"
 #include "jzx/api.h"
 #include "jzx/error.h"
 
@@ -22,7 +23,13 @@ typedef struct jzx_clock jzx_clock;
 
 JZX_BEGIN_C
 
-/* A clock that stands still at start_ns. NULL without memory. Any number of loops may use it. */
+/* Creates a clock that stands still at start_ns. Any number of loops may use it. allocator may be
+ * NULL: malloc and free; it is copied. JZX_ERR_INVALID_ARG (an allocator with one function),
+ * JZX_ERR_NO_MEMORY; *clock is untouched then. */
+JZX_API JZX_MUST_USE jzx_err jzx_clock_create(uint64_t start_ns, const jzx_allocator *allocator,
+                                              jzx_clock **clock);
+
+/* The same in one expression, with malloc. NULL without memory. */
 JZX_API JZX_MUST_USE jzx_clock *jzx_clock_manual(uint64_t start_ns);
 
 /* 0 for NULL. */

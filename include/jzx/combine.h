@@ -56,10 +56,19 @@ JZX_API jzx_err jzx_future_all(jzx_loop *loop, jzx_future *const *inputs, size_t
 JZX_API jzx_err jzx_future_race(jzx_loop *loop, jzx_future *const *inputs, size_t count,
                                 uint32_t flags, jzx_future **result);
 
-/* The first value. Rejected with JZX_ERR_ALL_REJECTED when all inputs are rejected, and at once if
- * the list is empty; each input has its own error (jzx_future_error). */
+/* The first value; jzx_future_winner says of which input. Rejected with JZX_ERR_ALL_REJECTED when
+ * all inputs are rejected, and at once if the list is empty; it has the error of each
+ * (jzx_future_error_at). */
 JZX_API jzx_err jzx_future_any(jzx_loop *loop, jzx_future *const *inputs, size_t count,
                                uint32_t flags, jzx_future **result);
+
+/* The first k values, as k records in the order in which they came, each a jzx_settled with the
+ * value behind it, JZX_SETTLED_SIZE(value size) bytes. Rejected with JZX_ERR_ALL_REJECTED as soon
+ * as more than count - k inputs are, and at once if k is more than count; it has their errors
+ * (jzx_future_error_at). For k = 0: resolved at once, without a value. An object counts as an
+ * error of its input, JZX_ERR_INVALID_ARG. */
+JZX_API jzx_err jzx_future_some(jzx_loop *loop, jzx_future *const *inputs, size_t count, size_t k,
+                                uint32_t flags, jzx_future **result);
 
 /* Waits for all, and is never rejected but by a cancel. The value is count records, in the order of
  * the list, each a jzx_settled with the value behind it, JZX_SETTLED_SIZE(value size) bytes. */
@@ -67,8 +76,8 @@ JZX_API jzx_err jzx_future_all_settled(jzx_loop *loop, jzx_future *const *inputs
                                        uint32_t flags, jzx_future **result);
 
 typedef struct jzx_settled {
-    int32_t err; /* a jzx_err: JZX_OK, and the value follows; or the error, and zeroes do */
-    uint32_t reserved;
+    int32_t err;    /* a jzx_err: JZX_OK, and the value follows; or the error, and zeroes do */
+    uint32_t index; /* of the input in the list */
 } jzx_settled;
 
 #define JZX_SETTLED_SIZE(value_size) (sizeof(jzx_settled) + ((value_size) + 7u) / 8u * 8u)
@@ -78,6 +87,19 @@ typedef struct jzx_settled {
 JZX_API inline jzx_settled *jzx_settled_at(void *records, size_t value_size, size_t index) {
     return (jzx_settled *)(void *)((char *)records + index * JZX_SETTLED_SIZE(value_size));
 }
+
+/* Which input the outcome of a settled result is of: of race, and of any that has a value; of all
+ * and map, if one has rejected it; of timeout 0, or 1 if it was the time. JZX_ERR_NOT_FOUND: it is
+ * of none (all have a value, or are rejected; it was cancelled). JZX_ERR_INVALID_STATE: it is not
+ * settled. JZX_ERR_INVALID_ARG: NULL, or no result of these. */
+JZX_API jzx_err jzx_future_winner(jzx_future *result, size_t *index);
+
+/* What an input of any or some was rejected with, before the result was settled: *err, and in *text
+ * (may be NULL) its text or "", which stays valid as long as the handle to the result. JZX_OK in
+ * *err: it was not. JZX_ERR_INVALID_STATE: the result is not settled. JZX_ERR_INVALID_ARG: NULL, no
+ * such input, or no result of any or some. */
+JZX_API jzx_err jzx_future_error_at(jzx_future *result, size_t index, jzx_err *err,
+                                    const char **text);
 
 /* ---- one after the other ----
  *
@@ -96,6 +118,17 @@ typedef void (*jzx_finally_fn)(jzx_context *ctx, jzx_err err, void *arg);
 /* Makes another value of a value. An error goes on, and fn is not called. */
 JZX_API jzx_err jzx_future_then(jzx_future *input, size_t result_size, jzx_then_fn fn, void *arg,
                                 jzx_future **result);
+
+/* Goes on with another future, whose outcome the result has: a then that waits. fn stores that in
+ * *next, with a handle, which belongs to the result from then on, and returns JZX_OK; or it returns
+ * the error that the result is rejected with. A cancel of the result lets go of what it waits for,
+ * the input or the next one. The next one is of the same loop, was started, and has a value of
+ * result_size bytes: JZX_ERR_INVALID_ARG, as for a NULL, or JZX_ERR_INVALID_STATE else, in the
+ * result. It may be the result of another call of this, and so on: no stack is needed. */
+typedef jzx_err (*jzx_then_future_fn)(jzx_context *ctx, const void *value, jzx_future **next,
+                                      void *arg);
+JZX_API jzx_err jzx_future_then_future(jzx_future *input, size_t result_size, jzx_then_future_fn fn,
+                                       void *arg, jzx_future **result);
 
 /* Makes a value of an error, of the size that the input's value would have. A value goes on, and fn
  * is not called. */

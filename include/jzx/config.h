@@ -4,6 +4,7 @@
 #ifndef JZX_CONFIG_H
 #define JZX_CONFIG_H
 
+#include "jzx/allocator.h"
 #include "jzx/api.h"
 #include "jzx/clock.h"
 #include "jzx/error.h"
@@ -46,17 +47,6 @@
 
 /* The largest max_actors; JZX_UNLIMITED means this. */
 #define JZX_ACTORS_MAX 4294967040u
-
-/* Where all memory of a loop comes from. Both functions or none (malloc and free) must be set.
- * They are called from every thread that uses the loop, at times from several at once, and must not
- * call into the library. */
-typedef struct jzx_allocator {
-    /* Returns size bytes, aligned for any type, or NULL. size is never 0. */
-    void *(*alloc)(void *ctx, size_t size);
-    /* Takes back what alloc returned, with the size that was asked for. ptr is never NULL. */
-    void (*free)(void *ctx, void *ptr, size_t size);
-    void *ctx;
-} jzx_allocator;
 
 typedef enum jzx_log_level {
     JZX_LOG_DEFAULT = 0, /* JZX_LOG_WARN */
@@ -217,17 +207,38 @@ typedef struct jzx_config {
                          * jzx_msg_take that was not released by then, with the actor that took
                          * it. That costs a look into a table, under a lock, for each buffer that
                          * is taken; without it nothing. Debug builds of the library always do */
+    uint32_t max_group_events; /* events of a group that wait for a subscriber before it is told
+                                * that it lags (64); see JZX_TAG_GROUP_LAGGED. JZX_UNLIMITED */
+    jzx_mapper mapper;         /* copied; where stacks come from; default mmap and munmap */
 } jzx_config;
 
 /* A configuration in place, in C: jzx_loop_create(&JZX_CONFIG(.max_actors = 1000)). In C++ use
  * jzx_config_init. */
 #define JZX_CONFIG(...) ((jzx_config){.size = sizeof(jzx_config), __VA_ARGS__})
 
+/* The same for a loop on one thread. In C++ use jzx_config_init_one_thread.
+ *
+ * Everything that the loop does happens on the thread that calls jzx_loop_run or jzx_loop_step, one
+ * thing at a time: behaviours, inits, cleanups, fibers, timers, events of I/O, functions of
+ * jzx_loop_call, and callbacks of the observer for what happens there. The loop starts no thread.
+ * Mailboxes and max_actors are exact for what this thread sends and spawns. Other threads may send,
+ * spawn and stop as ever: the loop takes that in before actors run, max_async_drain at a time.
+ *
+ * Threads begin only with what needs them by name: blocking jobs and name resolution
+ * (jzx/blocking.h, jzx/resolve.h), files where there is no io_uring, the first subprocess, and a
+ * scheduler with JZX_DRIVER_THREAD. Their results come to the loop's thread. */
+#define JZX_CONFIG_ONE_THREAD(...)                                                                 \
+    JZX_CONFIG(.workers = 1, .balance = JZX_BALANCE_NONE, .spare_threads_max = JZX_NONE,           \
+               .relieve_after_ns = JZX_NEVER, __VA_ARGS__)
+
 JZX_BEGIN_C
 
 /* Fills config with its size, which is sizeof *config, and the defaults. Any thread.
  * JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_config_init(jzx_config *config, size_t size);
+
+/* The same, with what JZX_CONFIG_ONE_THREAD sets. */
+JZX_API jzx_err jzx_config_init_one_thread(jzx_config *config, size_t size);
 
 /* JZX_OK, or JZX_ERR_INVALID_ARG and the name of the first wrong field in *field (a static
  * string; field may be NULL; untouched on success). NULL is a valid configuration: the defaults. */

@@ -50,14 +50,18 @@ typedef struct jzx_exit_notice {
  * somebody stops it (jzx_actor_stop, its supervisor, jzx_loop_stop); it gets one message
  * JZX_TAG_STOP, before all that waits, and goes on: it may finish what it has begun, hand its work
  * over, say good-bye. Then it ends by itself, as always. At deadline_ns it is killed, with
- * JZX_EXIT_KILLED. Its mailbox stays open until its end. Of several stops only the first is told,
- * but for those of jzx_actor_cancel. Nothing delays a kill, jzx_actor_fail, or the end of a loop
- * that is closed at once. */
+ * JZX_EXIT_KILLED; at the deadline of jzx_loop_stop it ends with JZX_EXIT_SHUTDOWN. Its mailbox
+ * stays open until its end. Of several stops only the first is told, but for those of
+ * jzx_actor_cancel. Nothing delays a kill, jzx_actor_fail, or the end of a loop that is closed at
+ * once. */
 #define JZX_TAG_STOP 0xFFFF0016u
 
 /* How long an actor may take that is stopped without a deadline, as by jzx_actor_stop: ten seconds.
  * A child has the shutdown_ms of its spec, and what jzx_loop_stop ends has the loop's deadline. */
 #define JZX_DEFAULT_STOP_GRACE UINT64_C(10000000000)
+
+/* The text of a stop notice, and of an exit notice, if the end of the loop is the reason. */
+#define JZX_SHUTDOWN_TEXT "scheduler shutdown"
 
 /* The data of JZX_TAG_STOP. */
 typedef struct jzx_stop_notice {

@@ -18,13 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a subscriber is sent; the payload is a jzx_group_event, the sender the member. */
+/* Messages to a subscriber; the payload is a jzx_group_event, the sender the member. LAGGED has no
+ * sender: the subscriber has not handled max_group_events of the configuration (64), and what has
+ * happened since then was not sent. jzx_group_monitor gives it the members as they are now. */
 #define JZX_TAG_GROUP_JOIN 0xFFFF0020u
 #define JZX_TAG_GROUP_LEAVE 0xFFFF0021u
+#define JZX_TAG_GROUP_LAGGED 0xFFFF0022u
 
 typedef struct jzx_group_event {
     jzx_actor_id actor;           /* who has joined or left; after an exit the id is stale */
     char group[JZX_NAME_MAX + 1]; /* its name */
+    uint64_t missed;              /* LAGGED: events that were not sent */
 } jzx_group_event;
 
 /* How jzx_route chooses. */
@@ -69,6 +73,8 @@ JZX_API jzx_err jzx_group_members(jzx_loop *loop, const char *group, jzx_actor_i
  * order, each exactly once, the caller's own joins and leaves among them. No mailbox bound refuses
  * these messages, and none is lost for memory: what they need is reserved when somebody joins or
  * subscribes (128 bytes for each member and subscriber), and those calls fail without it.
+ * If max_group_events of them wait, one JZX_TAG_GROUP_LAGGED follows, and no other until that is
+ * handled. Call this again then: nothing that happened before is missing in what it gives.
  * With ids = NULL it only subscribes, and count may be NULL, too. If the members do not fit into
  * ids it does not subscribe: JZX_ERR_INVALID_ARG, and *count says how many there are. Called again
  * it only gives the members, of which messages that wait may tell once more.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of the system: readiness as messages. docs/io.md has the whole picture.
+/* Descriptors of the system: readiness as messages, and as something to await. docs/io.md has the
+ * whole picture.
  *
  * A watch belongs to an actor, its owner, and ends with it. While an actor has a watch it stays on
  * its worker, which sleeps where the descriptor wakes it. Pipes, sockets, terminals, eventfd,
@@ -9,8 +10,10 @@
 
 #include "jzx/api.h"
 #include "jzx/error.h"
+#include "jzx/future.h"
 #include "jzx/id.h"
 #include "jzx/message.h"
+#include "jzx/op.h"
 
 #include <stdint.h>
 
@@ -68,11 +71,50 @@ JZX_BEGIN_C
  * ready at all times, or the system has no descriptors or memory for it. JZX_ERR_FULL: as many are
  * watched as config.max_io_watchers allows. JZX_ERR_NO_SUCH_ACTOR (also if owner works off its
  * queue and takes nothing more), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY, JZX_ERR_INVALID_ARG.
- * JZX_ERR_UNSUPPORTED: owner is an async function, which gets no messages; called on another thread
- * than the owner's, the watch ends by itself then. After an error an earlier watch of fd is as it
+ * JZX_ERR_UNSUPPORTED: owner is an async function, which gets no messages and awaits
+ * jzx_fd_await_async instead; called on another thread than the owner's, the watch ends by itself
+ * then. After an error an earlier watch of fd is as it
  * was, unless fd was closed. */
 JZX_API jzx_err jzx_watch_fd(jzx_loop *loop, int fd, jzx_actor_id owner, uint32_t interest,
                              uint32_t tag);
+
+/* Suspends the calling fiber until fd is ready for one of interest (as above; ERROR and HANGUP end
+ * the wait in any case), and stores the JZX_IO_* bits that are ready in *ready; NULL: nobody wants
+ * them. Any descriptor that poll(2) can wait for: pipes, devices, sockets of other libraries, an
+ * epoll instance. The three forms share what follows.
+ *
+ * A descriptor that is ready already ends the wait at once: the plain call returns without being
+ * suspended. deadline_ns 0 only looks: JZX_ERR_TIMEOUT, or the bits. The library neither reads nor
+ * closes fd, nor changes its flags; so a wait that timed out or was cancelled has consumed nothing.
+ * Any number of waits may be under way for one descriptor, each with its own interest, and each
+ * ends as soon as its own is ready: make fd non-blocking if several read it. Waits and a watch of
+ * the same descriptor do not know of each other: jzx_unwatch_fd ends no wait. The calling actor
+ * need not stay on its worker.
+ *
+ * Do not close fd under a wait: cancel it first, and close after it has completed. A descriptor
+ * that was closed all the same is noticed as with a watch, and the wait ends with JZX_ERR_CLOSED.
+ *
+ * JZX_ERR_CLOSED: fd is not open, or was closed. JZX_ERR_IO_REG_FAILED: poll(2) cannot wait for it
+ * (a regular file, a directory), or the system has no descriptors or memory for that.
+ * JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED (the actor works off its queue, and fd is not ready),
+ * JZX_ERR_WOULD_SUSPEND (no fiber's own code), JZX_ERR_LOOP_CLOSED, JZX_ERR_NO_MEMORY,
+ * JZX_ERR_INVALID_ARG. jzx_last_os_error has the errno. */
+JZX_API jzx_err jzx_fd_await(jzx_context *ctx, int fd, uint32_t interest, uint64_t deadline_ns,
+                             uint32_t *ready);
+
+/* The same by one message with a jzx_result: its data are a uint32_t, the bits. An error of the
+ * descriptor, or of its registration, comes with the message, the others are returned.
+ * jzx_op_cancel ends it: JZX_ERR_CANCELLED. Only in the actor's own turn. op may be NULL.
+ * JZX_ERR_NO_SUCH_ACTOR (this actor works off its queue). */
+JZX_API jzx_err jzx_fd_await_to(jzx_context *ctx, int fd, uint32_t interest, uint64_t deadline_ns,
+                                uint32_t tag, jzx_op *op);
+
+/* The same by a future, whose value is a uint32_t, the bits: for async functions (JZX_AWAIT), and
+ * for threads that are no workers. Any thread; errors as with the message. A cancel of the future,
+ * and the release of its last handle, end the wait. The loop's end rejects it with
+ * JZX_ERR_LOOP_CLOSED. */
+JZX_API jzx_err jzx_fd_await_async(jzx_loop *loop, int fd, uint32_t interest, uint64_t deadline_ns,
+                                   jzx_future **future);
 
 /* Ends a watch; an event that waits is dropped. (One that its owner is handling on another thread
  * is not called back.) From the return on fd may be closed. Any thread.

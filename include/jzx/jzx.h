@@ -5,6 +5,7 @@
 #define JZX_JZX_H
 
 #include "jzx/actor.h"
+#include "jzx/allocator.h"
 #include "jzx/api.h"
 #include "jzx/ask.h"
 #include "jzx/async.h"
@@ -42,6 +43,7 @@
 #include "jzx/supervisor.h"
 #include "jzx/sync.h"
 #include "jzx/tcp.h"
+#include "jzx/tick_timer.h"
 #include "jzx/time.h"
 #include "jzx/timer.h"
 #include "jzx/typed.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The loop: the runtime handle. Any number per process, no globals. With one worker it has no
  * thread of its own: the thread that calls run or step does the work. With several, run starts
- * threads and ends them before it returns.
+ * threads and ends them before it returns. JZX_CONFIG_ONE_THREAD (jzx/config.h) configures a loop
+ * that is on its caller's thread alone, and says what holds there.
  *
  * Threads: run, step, fd and destroy belong to one thread at a time. Everything else that this
  * library offers may be called from any thread unless its comment says otherwise. */
@@ -17,6 +18,9 @@
 #include <stdint.h>
 
 typedef struct jzx_loop jzx_loop;
+
+/* How long jzx_loop_stop waits without a deadline: ten seconds. */
+#define JZX_DEFAULT_LOOP_STOP UINT64_C(10000000000)
 
 typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
 
@@ -80,7 +84,8 @@ JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
  * handler (which must be disarmed before the loop is destroyed). */
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
-/* The gentle way to stop: jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(5)). Spawns are
+/* The gentle way to stop: jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(5)). 0 is the
+ * default, JZX_DEFAULT_LOOP_STOP from now; JZX_NEVER sets no deadline. Spawns are
  * JZX_ERR_LOOP_CLOSED from now on, every actor, daemons too, works off what waits and ends with
  * JZX_EXIT_NORMAL; supervised ones are asked by their supervisors, the last child first, and end
  * with JZX_EXIT_SHUTDOWN (see jzx/supervisor.h). As by JZX_STOP_AFTER_QUEUE sends to one that has
@@ -89,9 +94,10 @@ JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
  * supervisor, those that are needed for longest first. Then run returns, whoever holds the loop.
  * An actor that is still alive at the deadline is reported (JZX_EVENT_STOP_LATE and the log, with
  * what it is doing), and so are the messages that it has not handled (JZX_EVENT_DRAIN_CUT; the log
- * has the sum); then it is ended as by request_stop. A behaviour that does not return cannot be
- * ended: run waits for it, and then ends the others, too. Of several calls the earliest deadline
- * counts. Does not wait. Any thread, also in a signal handler. JZX_ERR_INVALID_ARG. */
+ * has the sum); then it is ended as by request_stop, with JZX_EXIT_SHUTDOWN and
+ * JZX_SHUTDOWN_TEXT. A behaviour that does not return cannot be ended: run waits for it, and then
+ * ends the others, too. Of several calls the earliest deadline counts. Does not wait. Any thread,
+ * also in a signal handler. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns);
 
 /* Has fn(loop, ctx) called on worker 0 (after a stall that may be on a spare thread; for your own

@@ -9,7 +9,7 @@
  *     world_manual(loop, &world);                       (jzx/typed.h; or jzx_manual_create)
  *     for (;;) {
  *         world_post_tick(loop, jzx_manual_id(world), dt);
- *         jzx_manual_drain(world, NULL);
+ *         jzx_manual_drain(world, 0, NULL);
  *         render(jzx_manual_state(world));
  *     }
  *
@@ -34,6 +34,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct jzx_manual jzx_manual;
 
@@ -61,12 +62,13 @@ JZX_API void *jzx_manual_state(jzx_manual *manual);
 /* Handles the next message, if one waits; *handled (may be NULL) says whether one did. */
 JZX_API jzx_err jzx_manual_poll_one(jzx_manual *manual, bool *handled);
 
-/* Handles all messages that waited when it was called, but none that came meanwhile, so that it
- * ends; *count (may be NULL) is how many. */
-JZX_API jzx_err jzx_manual_drain(jzx_manual *manual, size_t *count);
+/* Handles messages until none waits. Messages count that arrive during the call, and messages that
+ * its handlers send to it. *count (may be NULL) is how many it has handled. It returns after
+ * max_messages of them; 0 is the default, JZX_UNLIMITED. Without a bound it may go on for ever:
+ * with an actor that sends to itself, or beside threads that send without a pause. */
+JZX_API jzx_err jzx_manual_drain(jzx_manual *manual, uint32_t max_messages, size_t *count);
 
-/* Handles messages, those that come meanwhile as well, as long as one waits and more(arg), which is
- * called before each, is true. */
+/* As a drain without a bound, while more(arg), which is called before each message, is true. */
 JZX_API jzx_err jzx_manual_poll_while(jzx_manual *manual, bool (*more)(void *arg), void *arg,
                                       size_t *count);
 

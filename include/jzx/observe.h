@@ -156,6 +156,8 @@ typedef struct jzx_stats {
     uint64_t held_up_ns; /* how long it waited for one then */
     uint64_t placed;     /* new actors that began on another worker because of the accepted stream
                           * that they were given (jzx_accept_mode) */
+    uint32_t global_depth; /* actors that wait in the global queue now */
+    uint32_t processes;    /* processes (jzx/process.h) that there are now */
 } jzx_stats;
 
 /* Takes one line of jzx_loop_dump. */
@@ -205,7 +207,8 @@ JZX_API jzx_err jzx_loop_worker_stats(const jzx_loop *loop, uint32_t worker,
 /* Writes a snapshot for people, line by line (as a line of jzx_log_sink; valid for the call): the
  * books, each worker with what it runs and how much waits there, turns that go on without a worker
  * (see JZX_EVENT_STALL), the supervision trees with the states and restarts of the children, the
- * actors with most mail that they have not taken in yet. Takes time bounded by max_actors at any
+ * actors with most mail that they have not taken in yet, the first processes with their states and,
+ * as far as they are known, steps, start and parent. Takes time bounded by max_actors at any
  * load, and stops nobody. Any thread, also while the loop runs. JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx);
 

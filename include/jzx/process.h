@@ -274,7 +274,8 @@ typedef struct jzx_process_info {
     jzx_actor_info actor; /* steps, started_ns and parent with jzx_spawn_opts.account */
 } jzx_process_info;
 
-/* Walks over the living processes, as jzx_actor_next does over actors. */
+/* Walks over the living processes, as jzx_actor_next does over actors. A process that calls it in
+ * its close comes last, as complete; the others do not see that one any more. */
 JZX_API jzx_err jzx_process_next(jzx_loop *loop, uint64_t *cursor, jzx_process_info *info);
 
 /* "ready", "running", "blocked", "idle", "complete". */

@@ -28,19 +28,28 @@
  * **actions**, in a list that they are handed, and the processor carries these out as commands,
  * first in, first out. So the children of a fan-out run breadth first.
  *
- * **Ticks.** What comes from outside (a dispatch, the actions of an async actor) is an *input*.
- * Each input begins a tick of its own: its commands, and all that follow from them, are carried out
- * before the next input is looked at. Hence the trace of commands is a function of the sequence of
- * inputs alone, on any number of threads, and replaying a recorded sequence gives the same trace.
+ * **One queue.** All commands stand in one queue. An *input* comes from outside: a dispatch, or the
+ * actions of an async actor. Its commands go behind the commands that are queued at that moment, as
+ * the actions of a handler and its dispatches do. Three inputs 1, 2, 3 wait together; 1 leads to 10
+ * and 11, and 2 leads to 20. The order is 1 2 3 10 11 20.
+ *
+ * **Ticks.** A tick begins with an input at an empty queue and ends when the queue is empty. An
+ * async actor is never heard in the tick that has sent to it or spawned it: its input waits for the
+ * end of that tick, and so do the inputs behind it. The *place* of an input is the number of
+ * commands of its tick that came before it. The trace is a function of the sequence of inputs and
+ * their places; a recording has both, and its replay gives the same trace.
+ *
+ * With opts.tick_per_input each input begins a tick of its own: 1 10 11 2 20 3. Then the trace is a
+ * function of the sequence of inputs alone, and does not depend on the moment at which one arrives.
+ * Take that if several threads dispatch, or async actors answer, and traces are compared.
  *
  * **Threads.** The thread whose dispatch finds the processor idle carries commands out until
  * nothing is left; others only append their input and return. Handlers therefore never run at the
- * same time, nor inside one another, but may run on any thread that dispatches. A dispatch by a
- * handler appends to the commands of its tick.
+ * same time, nor inside one another, but may run on any thread that dispatches.
  *
  * **Sync actors** have a `handle` function, which is called inside the tick. **Async actors** have
  * a `run` function, a fiber on the workers of the loop: it takes messages out of its inbox, may
- * wait (jzx/fiber.h), and gives actions back, which begin a later tick. A processor with sync
+ * wait (jzx/fiber.h), and gives actions back, which come in a later tick. A processor with sync
  * actors alone needs no running loop.
  *
  * All calls may come from any thread unless their comments say otherwise. None blocks or suspends
@@ -193,9 +202,9 @@ JZX_API jzx_err jzx_inbox_next(jzx_context *ctx, jzx_inbox *inbox, uint64_t dead
  * the next flush with JZX_ERR_NO_MEMORY, which empties it. */
 JZX_API jzx_actions *jzx_inbox_actions(jzx_inbox *inbox);
 
-/* Gives the actions back as one input: they begin a tick, which this thread carries out if the
- * processor is idle. An empty list is none. JZX_ERR_CLOSED: the actor was removed, and the list is
- * dropped; JZX_ERR_NO_MEMORY: it is still there, to be tried again. */
+/* Gives the actions back as one input, which this thread carries out if the processor is idle. An
+ * empty list is none. JZX_ERR_CLOSED: the actor was removed, and the list is dropped;
+ * JZX_ERR_NO_MEMORY: it is still there, to be tried again. */
 JZX_API jzx_err jzx_inbox_flush(jzx_inbox *inbox);
 
 /* ---- middleware ----
@@ -225,10 +234,11 @@ typedef struct jzx_processor_opts {
     const jzx_stage *middleware; /* left to right; these three: JZX_STAGES */
     size_t middleware_count;     /* at most JZX_MIDDLEWARE_MAX */
     size_t middleware_size;
-    bool trace : 1;       /* keep a trace */
-    bool record : 1;      /* record the inputs */
-    bool replay : 1;      /* async actors are not run: their actions come from a recording */
-    uint64_t reserved[4]; /* 0 */
+    bool trace : 1;          /* keep a trace */
+    bool record : 1;         /* record the inputs */
+    bool replay : 1;         /* async actors are not run: their actions come from a recording */
+    bool tick_per_input : 1; /* an input waits until the queue is empty: Ticks, above */
+    uint64_t reserved[4];    /* 0 */
 } jzx_processor_opts;
 
 #define JZX_MIDDLEWARE_MAX 16u
@@ -283,7 +293,7 @@ JZX_API jzx_registered jzx_processor_lookup(jzx_processor *processor, jzx_proces
 
 typedef struct jzx_processor_stats {
     size_t size;       /* sizeof(jzx_processor_stats): set by the caller */
-    uint64_t ticks;    /* inputs that were carried out, the first spawn included */
+    uint64_t ticks;    /* that have ended, the one of the first spawn included */
     uint64_t commands; /* that were taken out of the queue */
     uint64_t dropped;  /* of them: the target or the source was gone */
     uint64_t lost;     /* of them: there was no memory to carry them out */
@@ -381,7 +391,8 @@ JZX_API size_t jzx_trace_difference(const jzx_trace *a, const jzx_trace *b);
 
 /* ---- recording and replay ---- */
 
-/* The inputs that a processor has got, as bytes: the same on every machine, for files. */
+/* The inputs that a processor has got and their places, as bytes: the same on every machine, for
+ * files. Their first bytes are a version; another version is not well-formed. */
 typedef struct jzx_recording {
     const void *data;
     size_t len;
@@ -396,11 +407,17 @@ JZX_API size_t jzx_recording_count(const jzx_recording *recording);
 /* Its first so many inputs: the same memory. All of it if there are fewer. */
 JZX_API jzx_recording jzx_recording_cut(const jzx_recording *recording, size_t count);
 
-/* Gives the inputs to a processor, one after another, and returns when all were carried out. The
+/* Gives the inputs to a processor, each at its place, and returns when all were carried out. The
  * processor was made with the same factories and configs as the one that was recorded, and with
  * opts.replay if that had async actors; then the traces of both are the same, byte for byte, if
- * handlers depend on nothing but their state and their messages. JZX_ERR_INVALID_ARG: it is not
- * well-formed, and nothing happened; otherwise as jzx_processor_dispatch. */
+ * handlers depend on nothing but their state and their messages. The places are those of the
+ * recording, whatever opts.tick_per_input says. An input whose place is not reached, because
+ * handlers do less than they did, begins a tick. Other inputs, of
+ * before or of other threads, go first.
+ *
+ * JZX_ERR_INVALID_ARG: it is not well-formed, and nothing happened; JZX_ERR_BUSY, and nothing
+ * happened: a thread carries commands out; JZX_ERR_NO_MEMORY: what follows was left out. Else as
+ * jzx_processor_dispatch. */
 JZX_API jzx_err jzx_processor_replay(jzx_processor *processor, const jzx_recording *recording);
 
 /* ---- actors that most programs need ----

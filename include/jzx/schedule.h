@@ -197,6 +197,20 @@ JZX_API const jzx_batch *jzx_schedule_batch(const jzx_context *ctx);
 /* Likewise the metadata of the job's options; 0 for every other message. */
 JZX_API uint64_t jzx_schedule_metadata(const jzx_context *ctx);
 
+/* In an actor: the calls with options, from the calling actor. For the macros below and for
+ * jzx/typed.h. */
+JZX_API jzx_err jzx_schedule_once_by(jzx_context *ctx, int64_t delay_ns, jzx_actor_id to,
+                                     const void *data, size_t len, uint32_t tag,
+                                     const jzx_schedule_opts *opts, jzx_job_id *job);
+JZX_API jzx_err jzx_schedule_at_fixed_rate_by(jzx_context *ctx, int64_t initial_delay_ns,
+                                              int64_t interval_ns, jzx_actor_id to,
+                                              const void *data, size_t len, uint32_t tag,
+                                              const jzx_schedule_opts *opts, jzx_job_id *job);
+JZX_API jzx_err jzx_schedule_with_fixed_delay_by(jzx_context *ctx, int64_t initial_delay_ns,
+                                                 int64_t delay_ns, jzx_actor_id to,
+                                                 const void *data, size_t len, uint32_t tag,
+                                                 const jzx_schedule_opts *opts, jzx_job_id *job);
+
 /* The number of a dispatcher, as the log shows it: 0 for NULL, the default one. JZX_ERR_INVALID_ARG
  * for a name that the configuration does not have. */
 JZX_API jzx_err jzx_schedule_dispatcher(jzx_loop *loop, const char *name, uint32_t *number);
@@ -204,20 +218,32 @@ JZX_API jzx_err jzx_schedule_dispatcher(jzx_loop *loop, const char *name, uint32
 JZX_END_C
 
 /* ---- the typed form: message points to a const type, and compilers tell if not; the sender is the
- * calling actor ---- */
+ * calling actor. jzx/typed.h makes functions for the messages of typed actors, and checks their
+ * receivers, too ---- */
 
 #define JZX_JOB_MESSAGE(type, message) (1 ? (message) : (const type *)0), sizeof(type)
 
 #define JZX_SCHEDULE_ONCE(ctx, type, delay_ns, to, message, tag, job)                              \
-    jzx_schedule_once((ctx)->loop, delay_ns, to, (ctx)->self, JZX_JOB_MESSAGE(type, message), tag, \
-                      job)
+    JZX_SCHEDULE_ONCE_WITH_OPTIONS(ctx, type, delay_ns, to, message, tag, NULL, job)
 #define JZX_SCHEDULE_AT_FIXED_RATE(ctx, type, initial_delay_ns, interval_ns, to, message, tag,     \
                                    job)                                                            \
-    jzx_schedule_at_fixed_rate((ctx)->loop, initial_delay_ns, interval_ns, to, (ctx)->self,        \
-                               JZX_JOB_MESSAGE(type, message), tag, job)
+    JZX_SCHEDULE_AT_FIXED_RATE_WITH_OPTIONS(ctx, type, initial_delay_ns, interval_ns, to, message, \
+                                            tag, NULL, job)
 #define JZX_SCHEDULE_WITH_FIXED_DELAY(ctx, type, initial_delay_ns, delay_ns, to, message, tag,     \
                                       job)                                                         \
-    jzx_schedule_with_fixed_delay((ctx)->loop, initial_delay_ns, delay_ns, to, (ctx)->self,        \
-                                  JZX_JOB_MESSAGE(type, message), tag, job)
+    JZX_SCHEDULE_WITH_FIXED_DELAY_WITH_OPTIONS(ctx, type, initial_delay_ns, delay_ns, to, message, \
+                                               tag, NULL, job)
+
+/* The same with options; NULL: none. */
+#define JZX_SCHEDULE_ONCE_WITH_OPTIONS(ctx, type, delay_ns, to, message, tag, opts, job)           \
+    jzx_schedule_once_by(ctx, delay_ns, to, JZX_JOB_MESSAGE(type, message), tag, opts, job)
+#define JZX_SCHEDULE_AT_FIXED_RATE_WITH_OPTIONS(ctx, type, initial_delay_ns, interval_ns, to,      \
+                                                message, tag, opts, job)                           \
+    jzx_schedule_at_fixed_rate_by(ctx, initial_delay_ns, interval_ns, to,                          \
+                                  JZX_JOB_MESSAGE(type, message), tag, opts, job)
+#define JZX_SCHEDULE_WITH_FIXED_DELAY_WITH_OPTIONS(ctx, type, initial_delay_ns, delay_ns, to,      \
+                                                   message, tag, opts, job)                        \
+    jzx_schedule_with_fixed_delay_by(ctx, initial_delay_ns, delay_ns, to,                          \
+                                     JZX_JOB_MESSAGE(type, message), tag, opts, job)
 
 #endif

@@ -12,6 +12,7 @@
 #include "jzx/actor.h"
 #include "jzx/observe.h"
 #include "jzx/schedule.h"
+#include "jzx/tick_timer.h"
 
 /* ---- configuration ---- */
 
@@ -28,6 +29,30 @@ typedef enum jzx_schedule_profile {
 /* Modes that a scheduler shall not offer: bits of without_modes. */
 #define JZX_SCHEDULE_WITHOUT_FIXED_RATE 1u
 #define JZX_SCHEDULE_WITHOUT_FIXED_DELAY 2u
+
+/* Probes of the library that a scheduler shall not have: bits of without_probes. */
+#define JZX_SCHEDULE_WITHOUT_MAILBOX_PROBE 1u
+#define JZX_SCHEDULE_WITHOUT_DISPATCHER_PROBE 2u
+#define JZX_SCHEDULE_WITHOUT_RUNTIME_PROBE 4u
+#define JZX_SCHEDULE_WITHOUT_PROBES 7u /* only the driver engages backpressure then */
+
+/* Which close tasks run first. */
+typedef enum jzx_close_priority {
+    JZX_CLOSE_DEFAULT = 0, /* USER; of the library's own tasks: as JZX_SCHEDULE_OWN_TASKS says */
+    JZX_CLOSE_SYSTEM_CRITICAL = 1,
+    JZX_CLOSE_RUNTIME = 2,
+    JZX_CLOSE_USER = 3
+} jzx_close_priority;
+
+/* Wins over the profile, and over the priorities of the library's own close tasks. */
+typedef struct jzx_task_run_policy {
+    size_t size;       /* sizeof(jzx_task_run_policy) */
+    uint32_t capacity; /* close tasks of the program, up to LARGE's; 0: that of the profile */
+    jzx_close_priority delays;
+    jzx_close_priority remoting;
+    jzx_close_priority actor_timers;
+    jzx_close_priority user_hooks;
+} jzx_task_run_policy;
 
 /* Where and how urgently the functions of a job run. The default dispatcher has number 0, those of
  * the configuration 1, 2, ... */
@@ -101,6 +126,15 @@ typedef struct jzx_tick_driver {
     uint64_t (*jitter_ns)(void *ctx);
 } jzx_tick_driver;
 
+/* Where jobs wait for their tick. The scheduler does the same with each. */
+typedef enum jzx_tick_timer_kind {
+    JZX_TICK_TIMER_DEFAULT = 0, /* WHEEL */
+    JZX_TICK_TIMER_WHEEL = 1,   /* constant time; 64 KiB with the default wheel_slots */
+    JZX_TICK_TIMER_HEAP = 2,    /* a binary heap: logarithmic time; 24 bytes for each job of
+                                 * system_quota */
+    JZX_TICK_TIMER_FOREIGN = 3  /* `timer` */
+} jzx_tick_timer_kind;
+
 typedef struct jzx_schedule_config {
     size_t size;            /* sizeof(jzx_schedule_config) */
     uint32_t resolution_ns; /* of a tick, up to a second; 10 ms */
@@ -122,7 +156,9 @@ typedef struct jzx_schedule_config {
     uint32_t diagnostics_queue_capacity; /* events that wait for each subscriber; 256 */
     uint32_t log_capacity;               /* records of the deterministic log; 0: no log */
     uint32_t without_modes;              /* JZX_SCHEDULE_WITHOUT_* */
-    uint32_t wheel_slots[3];             /* powers of two; 256, 64, 64 */
+    uint32_t wheel_slots[3];             /* powers of two; 256, 64, 64. With every timer jobs that
+                                          * are as many ticks away as their product wait in the
+                                          * overflow */
     bool test_mode;                      /* allows ticks by hand and the property calls */
     jzx_driver_kind driver_kind;
     const jzx_tick_driver *driver; /* copied; FOREIGN alone. If it stops by itself the automatic one
@@ -134,6 +170,13 @@ typedef struct jzx_schedule_config {
     const jzx_schedule_policy *policies; /* copied */
     size_t policy_size;                  /* sizeof(jzx_schedule_policy) */
     uint32_t policy_count;               /* up to 256 */
+    jzx_tick_timer_kind timer_kind;
+    const jzx_tick_timer *timer; /* copied; FOREIGN alone, which needs it. destroy may be NULL, and
+                                  * size; no other function */
+    uint32_t tick_buffer_quota;  /* ticks that may wait until tick_buffer_overflows counts it; none
+                                 * is ever dropped; max(32, system_quota / 8) */
+    const jzx_task_run_policy *task_run_policy; /* copied; NULL: none */
+    uint32_t without_probes;                    /* JZX_SCHEDULE_WITHOUT_*_PROBE */
 } jzx_schedule_config;
 
 /* In place, in C: .schedule = &JZX_SCHEDULE_CONFIG(.profile = JZX_SCHEDULE_TINY). In C++ use
@@ -156,6 +199,10 @@ typedef enum jzx_pressure_state {
 #define JZX_PRESSURE_BY_DRIVER 1u
 #define JZX_PRESSURE_BY_GAUGE 2u
 #define JZX_PRESSURE_BY_QUOTA 4u
+/* The kinds of probes that report a critical load, beside BY_GAUGE; none: it was pushed. */
+#define JZX_PRESSURE_BY_MAILBOX 8u
+#define JZX_PRESSURE_BY_DISPATCHER 16u
+#define JZX_PRESSURE_BY_RUNTIME 32u
 
 typedef enum jzx_driver_status {
     JZX_DRIVER_STATUS_OK = 0,
@@ -187,6 +234,9 @@ typedef struct jzx_schedule_metrics {
     uint32_t ticks_per_second; /* over the last second that was measured */
     jzx_pressure_state pressure;
     uint32_t pressure_reasons; /* JZX_PRESSURE_BY_* */
+    uint64_t catch_ups;        /* passes that made up for a backlog above 0.8 windows */
+    uint32_t tick_buffer_quota;
+    uint64_t tick_buffer_overflows; /* passes that found more ticks waiting than that */
 } jzx_schedule_metrics;
 
 typedef struct jzx_schedule_capabilities {
@@ -275,6 +325,15 @@ typedef struct jzx_schedule_record {
 
 /* ---- overload and shutdown ---- */
 
+/* The kind says what a probe looks at; the reason of backpressure names it. Each scheduler has one
+ * probe of each kind from its start, unless without_probes says otherwise:
+ *   MAILBOX          the fullest mailbox of an actor that jobs send to, as a share of its
+ *                    mailbox_cap. A tick looks at 8 of them in turn, and always at the fullest one
+ *                    that it has seen. Mailboxes that drop messages do not count.
+ *   DISPATCHER_LOAD  functions that were delivered and have not ended, of the dispatcher that has
+ *                    most, as a share of slot_capacity.
+ *   RUNTIME          actors that wait for a worker, as a share of the loop's global_queue_size.
+ * They are sampled at ticks at which there is something to do, and when a job is scheduled. */
 typedef enum jzx_probe_kind {
     JZX_PROBE_MAILBOX = 0,
     JZX_PROBE_DISPATCHER_LOAD = 1,
@@ -285,19 +344,12 @@ typedef enum jzx_probe_kind {
  * and may send. */
 typedef uint32_t (*jzx_probe_fn)(void *ctx);
 
-/* Which close tasks run first. */
-typedef enum jzx_close_priority {
-    JZX_CLOSE_SYSTEM_CRITICAL = 0,
-    JZX_CLOSE_RUNTIME = 1,
-    JZX_CLOSE_USER = 2
-} jzx_close_priority;
-
 /* Close tasks of the library itself. Each scheduler has them from its start, in this order: futures
  * of delays are resolved (SYSTEM_CRITICAL); a place for remoting, which there is not
  * (SYSTEM_CRITICAL); timers that actors have started by key are stopped (RUNTIME); the hooks of
  * jzx_schedule_on_shutdown are called (USER). So each runs before tasks of the program of the same
- * priority. They take no room of task_run_capacity, are counted like all others, and cannot be
- * cancelled. */
+ * priority. task_run_policy gives them other priorities. They take no room of task_run_capacity,
+ * are counted like all others, and cannot be cancelled. */
 #define JZX_SCHEDULE_OWN_TASKS 4u
 
 /* 0, or an error that is told (TASK_RUN_FAILED); later tasks still run. */
@@ -351,8 +403,9 @@ JZX_API jzx_err jzx_schedule_capabilities_get(jzx_loop *loop, jzx_schedule_capab
 
 /* ---- overload ---- */
 
-/* A load to be looked at; the largest of all counts. name must outlive the loop. JZX_ERR_FULL:
- * there are 8 already. JZX_ERR_INVALID_ARG, JZX_ERR_SHUTDOWN, JZX_ERR_BUSY, JZX_ERR_NO_MEMORY. */
+/* A load to be looked at at every tick; the largest of all counts. name must outlive the loop.
+ * JZX_ERR_FULL: the program has 8 already. JZX_ERR_INVALID_ARG, JZX_ERR_SHUTDOWN, JZX_ERR_BUSY,
+ * JZX_ERR_NO_MEMORY. */
 JZX_API jzx_err jzx_schedule_add_probe(jzx_loop *loop, const char *name, jzx_probe_kind kind,
                                        jzx_probe_fn fn, void *ctx);
 
@@ -420,8 +473,8 @@ JZX_API size_t jzx_schedule_trace(jzx_loop *loop, void *bytes, size_t size);
 JZX_API jzx_err jzx_schedule_replay_check(jzx_loop *loop, const void *trace, size_t size,
                                           uint32_t *first);
 
-/* Writes wheel, load and periodic jobs, line by line, for people. The text is made before the first
- * call of fn, which may do what it likes. */
+/* Writes wheel, load, probes, and all jobs that have not ended, line by line, for people. The text
+ * is made before the first call of fn, which may do what it likes. */
 JZX_API jzx_err jzx_schedule_dump(jzx_loop *loop, jzx_dump_fn line, void *ctx);
 
 /* The same as one message with that tag to an actor; the payload is text with '\n'. */

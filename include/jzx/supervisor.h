@@ -13,7 +13,8 @@
  *
  * A restarted child is a new actor: new id, same name, same spec. The message that it failed on is
  * lost; the rest of its mailbox too, unless its spec says keep_mailbox. Children start in order,
- * each when the one before has finished its init, and stop in the reverse order. An init that fails
+ * each when the one before has finished its init, and stop in the reverse order; with depends_on
+ * they go by their dependencies, independent ones at the same time. An init that fails
  * or exceeds start_ms at the first start of a tree is not tried again: the supervisor gives up.
  *
  * When a tree is shut down in the ordinary way (jzx_loop_stop, jzx_actor_stop of a supervisor,
@@ -79,11 +80,33 @@ typedef struct jzx_backoff {
 
 typedef struct jzx_supervisor_opts jzx_supervisor_opts;
 
+/* Dependencies: the siblings that a child needs, which may stand anywhere in the array.
+ *
+ *     JZX_SERVICE(.name = "web", .behavior = web, .depends_on = {"store", "index"}),
+ *
+ * If one child of a supervisor says depends_on, the names and not the order of the array say when
+ * children start and stop. A child that says nothing then needs nobody; JZX_DEPENDS_ON_NOBODY says
+ * that alone.
+ *
+ *   start    when each child that it needs runs and its init is through. Children that do not need
+ *            one another start at the same time.
+ *   stop     when the children that need it have ended; the others at the same time.
+ *   failure  one_for_one: the children that need it go on. rest_for_one: they stop, and they alone,
+ *            and start again after it. one_for_all: all.
+ *   end      a child that has ended well by itself counts as running. A child that is out of
+ *            attempts, or was stopped by hand, stops nobody; a child that needs it and is to start
+ *            waits until it runs again.
+ *
+ * jzx_supervisor_check refuses unknown names, circles, dynamic supervisors and more than 256
+ * children; a spawn logs the reason. */
+#define JZX_DEPENDS_MAX 8
+#define JZX_DEPENDS_ON_NOBODY ""
+
 /* A child. Everything is copied but what state points to, which is the caller's and the same for
  * every incarnation: let the init make what is to be new (jzx_alloc). Of a supervisor below only
  * name, registered, mode, backoff, the three times, significant, stop_at_once, max_attempts,
- * jitter_percent and service count. Times: 0 is the default, JZX_UNLIMITED no limit; above
- * INT32_MAX no other value is valid. */
+ * jitter_percent, service and depends_on count. Times: 0 is the default, JZX_UNLIMITED no limit;
+ * above INT32_MAX no other value is valid. */
 typedef struct jzx_child_spec {
     const char *name;                      /* unique among its siblings; may be NULL */
     const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
@@ -126,6 +149,8 @@ typedef struct jzx_child_spec {
     uint32_t jitter_percent; /* up to this part of a delay is added or taken away, beside jitter_ms:
                               * none, a service 10; at most 100. JZX_NONE: none */
     bool service;            /* see JZX_SERVICE */
+    const char *depends_on[JZX_DEPENDS_MAX]; /* the names of the siblings that it needs; see above,
+                                              * as NULL and JZX_DEPENDS_ON_NOBODY */
 } jzx_child_spec;
 
 /* The initialiser of a spec for a service; what it names goes before the defaults:
@@ -302,10 +327,11 @@ JZX_API jzx_err jzx_supervisor_child_state(jzx_loop *loop, jzx_actor_id supervis
 
 /* Asks it to add and start a child, behind all others; spec_size is sizeof *spec. When its init is
  * through, or it could not be started, actor reply_to (or JZX_NOBODY) gets one message
- * JZX_TAG_CHILD_ADDED. The err in it: JZX_ERR_EXISTS if a name is taken, JZX_ERR_LOOP_CLOSED if the
- * supervisor is closing, errors of jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is
- * forgotten, and no failure counted. Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a
- * significant child that has no effect. */
+ * JZX_TAG_CHILD_ADDED. The err in it: JZX_ERR_EXISTS if a name is taken, JZX_ERR_NO_SUCH_ACTOR if
+ * depends_on has an unknown name, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
+ * jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure counted.
+ * Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no effect, and
+ * for depends_on where no child of the supervisor had it from the start. */
 JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
                                    const jzx_child_spec *spec, size_t spec_size,
                                    jzx_actor_id reply_to);

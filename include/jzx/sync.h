@@ -403,7 +403,8 @@ typedef struct jzx_case {
     void *value;
 } jzx_case;
 
-#define JZX_SELECT_MAX 16u
+/* Cases at most: as many as an index has room for. */
+#define JZX_SELECT_MAX 65535u
 
 /* The arguments for an array. */
 #define JZX_CASES(array) (array), sizeof(array) / sizeof((array)[0]), sizeof((array)[0])
@@ -413,13 +414,18 @@ typedef struct jzx_case {
  * JZX_ERR_LAGGED: likewise, as for a read; and so is the error of a future that was rejected.
  * Otherwise nothing was done, and *index is untouched: JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED,
  * JZX_ERR_WOULD_SUSPEND, JZX_ERR_INVALID_ARG (NULL, no case or more than JZX_SELECT_MAX, a wrong
- * size or object, objects of two loops, a future that was not started). */
+ * size or object, objects of two loops, a future that was not started), JZX_ERR_NO_MEMORY.
+ *
+ * Up to 16 cases are on the stack of the call. More cases take a block for the time of the wait, 72
+ * bytes a case. A fiber takes it from its own heap (heap.h, with its quota), a thread from the
+ * allocator of the loop, which must be there. */
 JZX_API jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
                            uint64_t deadline_ns, size_t *index);
 JZX_API jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size,
                                 uint64_t deadline_ns, size_t *index);
 
-/* The data of the result is a size_t: the index. The cases are copied; what they point to stays
+/* The data of the result is a size_t: the index. Beyond 16 cases the operation has a block of the
+ * loop's allocator, as above. The cases are copied; what they point to stays
  * until the message is handled, when values are written. */
 JZX_API jzx_err jzx_select_to(jzx_context *ctx, const jzx_case *cases, size_t count,
                               size_t case_size, uint32_t tag, jzx_op *op);

@@ -39,6 +39,12 @@
  *   t_spawn(loop, &id)                a registered actor; t_manual: see jzx/manual.h
  *   t_send_m(ctx, to, fields...)      ON: jzx_send from this actor
  *   t_post_m(loop, to, fields...)     ON: the same without a sender, on any thread
+ *   t_schedule_once_m(ctx, delay_ns, to, fields..., opts, &job)   ON: jobs of jzx/schedule.h from
+ *   t_schedule_at_fixed_rate_m(ctx, initial_delay_ns, interval_ns, to, fields..., opts, &job)
+ *   t_schedule_with_fixed_delay_m(ctx, initial_delay_ns, delay_ns, to, fields..., opts, &job)
+ *                                     this actor; opts and job may be NULL
+ *   t_ref, t_ref_of(id)               the type of `to` of those three: an actor of type t. An id
+ *                                     alone, or the reference of another type, does not compile
  *   t_ask_m(ctx, to, fields..., timeout_ns, &ref)           ASK: jzx_ask
  *   t_call_m(ctx, to, fields..., deadline_ns, &answer)      ASK: jzx_call, in a fiber
  *   t_call_m_wait(loop, to, fields..., deadline_ns, &answer) ASK: jzx_call_wait, on a thread
@@ -71,6 +77,7 @@
 #include "jzx/id.h"
 #include "jzx/manual.h"
 #include "jzx/message.h"
+#include "jzx/schedule.h"
 #include "jzx/timer.h"
 
 #include <stdbool.h>
@@ -395,6 +402,36 @@ JZX_END_C
         return jzx_send(jzx_loop_, jzx_to, JZX_NOBODY, &jzx_m, T##_len_##name, T##_tag_##name());  \
     }
 
+/* Jobs. */
+#define JZX_TYPED_ON_JOB(T, ...) JZX_TYPED_JOB(T, JZX_TYPED_FIRST(__VA_ARGS__), __VA_ARGS__)
+#define JZX_TYPED_JOB(T, name, ...) JZX_TYPED_JOB_(T, name, __VA_ARGS__)
+#define JZX_TYPED_JOB_(T, name, ...)                                                               \
+    JZX_TYPED_FUNCTION jzx_err T##_schedule_once_##name(                                           \
+        jzx_context *jzx_ctx, int64_t jzx_delay_ns, T##_ref jzx_to JZX_TYPED_PARAMS(__VA_ARGS__),  \
+        const jzx_schedule_opts *jzx_opts, jzx_job_id *jzx_job) {                                  \
+        JZX_TYPED_MAKE(T, name, __VA_ARGS__)                                                       \
+        return jzx_schedule_once_by(jzx_ctx, jzx_delay_ns, jzx_to.id, &jzx_m, T##_len_##name,      \
+                                    T##_tag_##name(), jzx_opts, jzx_job);                          \
+    }                                                                                              \
+    JZX_TYPED_FUNCTION jzx_err T##_schedule_at_fixed_rate_##name(                                  \
+        jzx_context *jzx_ctx, int64_t jzx_initial_delay_ns, int64_t jzx_interval_ns,               \
+        T##_ref jzx_to JZX_TYPED_PARAMS(__VA_ARGS__), const jzx_schedule_opts *jzx_opts,           \
+        jzx_job_id *jzx_job) {                                                                     \
+        JZX_TYPED_MAKE(T, name, __VA_ARGS__)                                                       \
+        return jzx_schedule_at_fixed_rate_by(jzx_ctx, jzx_initial_delay_ns, jzx_interval_ns,       \
+                                             jzx_to.id, &jzx_m, T##_len_##name, T##_tag_##name(),  \
+                                             jzx_opts, jzx_job);                                   \
+    }                                                                                              \
+    JZX_TYPED_FUNCTION jzx_err T##_schedule_with_fixed_delay_##name(                               \
+        jzx_context *jzx_ctx, int64_t jzx_initial_delay_ns, int64_t jzx_delay_ns,                  \
+        T##_ref jzx_to JZX_TYPED_PARAMS(__VA_ARGS__), const jzx_schedule_opts *jzx_opts,           \
+        jzx_job_id *jzx_job) {                                                                     \
+        JZX_TYPED_MAKE(T, name, __VA_ARGS__)                                                       \
+        return jzx_schedule_with_fixed_delay_by(jzx_ctx, jzx_initial_delay_ns, jzx_delay_ns,       \
+                                                jzx_to.id, &jzx_m, T##_len_##name,                 \
+                                                T##_tag_##name(), jzx_opts, jzx_job);              \
+    }
+
 /* Questions: the first of the rest is the type of the answer. */
 #define JZX_TYPED_ASK_SEND(T, name, ...)                                                           \
     JZX_TYPED_ASK_(T, name, JZX_TYPED_FIRST(__VA_ARGS__), __VA_ARGS__)
@@ -479,7 +516,15 @@ JZX_END_C
     enum { BLOCK(T, JZX_TYPED_NONE, JZX_TYPED_ON_INDEX, JZX_TYPED_ASK_INDEX) T##_message_count };  \
     JZX_TYPED_ASSERT(T##_message_count <= (int)JZX_TYPE_MESSAGES_MAX, "too many messages");        \
     BLOCK(T, JZX_TYPED_NONE, JZX_TYPED_ON_STRUCT, JZX_TYPED_ASK_STRUCT)                            \
+    typedef struct {                                                                               \
+        jzx_actor_id id;                                                                           \
+    } T##_ref;                                                                                     \
+    JZX_TYPED_FUNCTION T##_ref T##_ref_of(jzx_actor_id id) {                                       \
+        T##_ref jzx_ref_ = {id};                                                                   \
+        return jzx_ref_;                                                                           \
+    }                                                                                              \
     BLOCK(T, JZX_TYPED_NONE, JZX_TYPED_ON_SEND, JZX_TYPED_ASK_SEND)                                \
+    BLOCK(T, JZX_TYPED_NONE, JZX_TYPED_ON_JOB, JZX_TYPED_NONE)                                     \
     JZX_TYPED_ASSERT(1, "")
 
 /* The rest, in the file that has the handlers and has seen the messages. */

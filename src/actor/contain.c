@@ -105,7 +105,7 @@ bool jzx__contain_open(struct jzx_loop *loop) {
     struct jzx__crew *crew = &loop->sched.crew;
     if (crew->contain == 0)
         return true;
-    crew->main.guard = jzx__fault_guard_create(&jzx__contain_ops);
+    crew->main.guard = jzx__fault_guard_create(&jzx__contain_ops, &loop->sched.mapper);
     if (crew->main.guard == NULL)
         return false;
     if (!jzx__fault_install(crew->contain)) {

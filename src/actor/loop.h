@@ -16,7 +16,7 @@
 enum {
     JZX__FEED_CALLS = JZX__FEED_OWN_COUNT, /* functions to call on worker 0's thread */
     JZX__FEED_TIMER_MAIL,                  /* timers that other threads have set or cancelled */
-    JZX__FEED_OP_MAIL,                     /* operations for which ends of actors wait (op.h) */
+    JZX__FEED_OP_MAIL,                     /* operations that were brought to a worker (op.h) */
     JZX__FEED_SCHEDULE,                    /* a look at the scheduler API, at worker 0 */
     JZX__FEED_PROBES,                      /* the search for a deadlock (fiber/deadlock.h) */
     JZX__FEED_MANUAL,                      /* turns of manual actors (typed/manual.h) */

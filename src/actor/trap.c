@@ -93,20 +93,23 @@ void jzx__trap_tell(struct jzx__worker *me, struct jzx__actor *actor, uint64_t s
     struct jzx_loop *loop = jzx__loop_of(me);
     struct jzx__trap *trap = jzx__actor_cold(actor)->trap;
     struct jzx__message *note = trap->note;
-    bool by_loop = jzx__sched_stop_state(&loop->sched) != JZX__OPEN &&
-                   (state & (JZX__WANT_STOP | JZX__WANT_SHUTDOWN | JZX__WANT_FINISH)) == 0;
+    bool is_stopping = jzx__sched_stop_state(&loop->sched) != JZX__OPEN;
+    bool by_loop =
+        is_stopping && (state & (JZX__WANT_STOP | JZX__WANT_SHUTDOWN | JZX__WANT_FINISH)) == 0;
     bool by_super = (state & (JZX__WANT_SHUTDOWN | JZX__WANT_FINISH)) != 0;
     uint64_t now_ns = jzx__clock_now(&loop->sched.clock);
-    uint64_t deadline_ns = deadline_of_loop(loop);
-    if (!by_loop && trap->grace_ns < deadline_ns && now_ns < deadline_ns - trap->grace_ns)
-        deadline_ns = now_ns + trap->grace_ns;
+    uint64_t loop_ns = deadline_of_loop(loop);
+    uint64_t own_ns = JZX_NEVER; /* the loop itself ends who is alive at its deadline */
+    if (!by_loop && trap->grace_ns < loop_ns && now_ns < loop_ns - trap->grace_ns)
+        own_ns = now_ns + trap->grace_ns;
     if (note == NULL)
         return; /* H1 */
-    jzx_stop_notice notice = {.deadline_ns = deadline_ns, .reason = jzx__control_reason(state)};
+    jzx_stop_notice notice = {.deadline_ns = own_ns < loop_ns ? own_ns : loop_ns,
+                              .reason = jzx__control_reason(state)};
     snprintf(notice.text, sizeof notice.text, "%s",
-             by_loop    ? "the loop stops"
-             : by_super ? "its supervisor stops it"
-                        : "");
+             by_loop || (by_super && is_stopping) ? JZX_SHUTDOWN_TEXT
+             : by_super                           ? "its supervisor stops it"
+                                                  : "");
     trap->note = NULL;
     memcpy(note->payload, &notice, sizeof notice);
     note->tag = JZX_TAG_STOP;
@@ -117,5 +120,5 @@ void jzx__trap_tell(struct jzx__worker *me, struct jzx__actor *actor, uint64_t s
     note->node.next = NULL;
     jzx__counter_add(&me->counters.accepted, 1);
     jzx__mailbox_put_first(actor, &note->node, &note->node);
-    jzx__trap_expect(me, actor, deadline_ns);
+    jzx__trap_expect(me, actor, own_ns);
 }

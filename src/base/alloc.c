@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static void *default_alloc(void *ctx, size_t size) {
     (void)ctx;
@@ -23,6 +24,13 @@ static void default_free(void *ctx, void *ptr, size_t size) {
 }
 
 const jzx_allocator jzx__allocator_default = {default_alloc, default_free, NULL};
+
+bool jzx__allocator_is_valid(const jzx_allocator *hooks) {
+    if (hooks == NULL)
+        return true;
+    return (hooks->alloc == NULL) == (hooks->free == NULL) &&
+           (hooks->alloc == default_alloc) == (hooks->free == default_free);
+}
 
 bool jzx__alloc_is_checked(const jzx_allocator *hooks) {
     return hooks->alloc == default_alloc && jzx__memcheck_is_on();
@@ -52,6 +60,26 @@ void jzx__free_aligned(const jzx_allocator *hooks, void *ptr, size_t size, size_
     void *base;
     memcpy(&base, (char *)ptr - sizeof(void *), sizeof(void *));
     jzx__free(hooks, base, size + align + sizeof(void *));
+}
+
+void *jzx__pages_map(const jzx_mapper *mapper, size_t size) {
+    if (mapper->map == NULL) {
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
+        void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+        return mapped == MAP_FAILED ? NULL : mapped;
+    }
+    void *pages = mapper->map(mapper->ctx, size);
+    if (pages == NULL || (uintptr_t)pages % (uintptr_t)sysconf(_SC_PAGESIZE) == 0)
+        return pages;
+    mapper->unmap(mapper->ctx, pages, size);
+    return NULL;
+}
+
+void jzx__pages_unmap(const jzx_mapper *mapper, void *ptr, size_t size) {
+    if (mapper->map == NULL)
+        munmap(ptr, size);
+    else
+        mapper->unmap(mapper->ctx, ptr, size);
 }
 
 #define LARGE_PAGE ((uintptr_t)2 * 1024 * 1024)

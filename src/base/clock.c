@@ -2,14 +2,15 @@
 /* The clocks. */
 #include "base/clock.h"
 
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/lock.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 struct jzx_clock {
+    jzx_allocator allocator; /* fixed */
     _Atomic uint64_t now_ns;
     struct jzx__lock lock;
     struct jzx__clock_user *users; /* guarded by lock */
@@ -73,15 +74,25 @@ void jzx__clock_leave(struct jzx_clock *shared, struct jzx__clock_user *user) {
     jzx__lock_release(&shared->lock);
 }
 
-jzx_clock *jzx_clock_manual(uint64_t start_ns) {
-    struct jzx_clock *clock = malloc(sizeof *clock);
-    if (clock == NULL)
-        return NULL;
+jzx_err jzx_clock_create(uint64_t start_ns, const jzx_allocator *allocator, jzx_clock **clock) {
+    if (clock == NULL || !jzx__allocator_is_valid(allocator))
+        return JZX_ERR_INVALID_ARG;
+    const jzx_allocator *hooks = jzx__allocator_or_default(allocator);
+    struct jzx_clock *made = jzx__alloc(hooks, sizeof *made);
+    if (made == NULL)
+        return JZX_ERR_NO_MEMORY;
+    made->allocator = *hooks;
     /* relaxed: not shared yet */
-    jzx__atomic_store_relaxed(&clock->now_ns, start_ns);
-    jzx__lock_init(&clock->lock);
-    clock->users = NULL;
-    return clock;
+    jzx__atomic_store_relaxed(&made->now_ns, start_ns);
+    jzx__lock_init(&made->lock);
+    made->users = NULL;
+    *clock = made;
+    return JZX_OK;
+}
+
+jzx_clock *jzx_clock_manual(uint64_t start_ns) {
+    jzx_clock *clock = NULL;
+    return jzx_clock_create(start_ns, NULL, &clock) == JZX_OK ? clock : NULL;
 }
 
 uint64_t jzx_clock_now(const jzx_clock *clock) {
@@ -112,6 +123,7 @@ jzx_err jzx_clock_free(jzx_clock *clock) {
     if (busy)
         return JZX_ERR_BUSY;
     jzx__lock_deinit(&clock->lock);
-    free(clock);
+    jzx_allocator allocator = clock->allocator;
+    jzx__free(&allocator, clock, sizeof *clock);
     return JZX_OK;
 }

@@ -5,11 +5,12 @@
  * there side by side; a CPU controller is in one of them. */
 #include "base/cpus.h"
 
+#include "base/alloc.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- affinity ---- */
@@ -36,9 +37,9 @@ static uint32_t allowed_count(void) {
     return count;
 }
 
-uint32_t jzx__cpus_available(void) {
+uint32_t jzx__cpus_available(const jzx_allocator *hooks) {
     uint32_t allowed = allowed_count();
-    uint32_t quota = jzx__cpus_quota("");
+    uint32_t quota = jzx__cpus_quota("", hooks);
     return allowed < quota ? allowed : quota;
 }
 
@@ -337,13 +338,13 @@ static uint32_t quota_in(const char *root, const struct hierarchy *kind, struct 
     return tightest;
 }
 
-uint32_t jzx__cpus_quota(const char *root) {
-    struct scratch *scratch =
-        mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (scratch == MAP_FAILED)
+uint32_t jzx__cpus_quota(const char *root, const jzx_allocator *hooks) {
+    struct scratch *scratch = jzx__alloc(hooks, sizeof *scratch);
+    if (scratch == NULL)
         return JZX__CPUS_NO_QUOTA;
+    memset(scratch, 0, sizeof *scratch);
     uint32_t v2 = quota_in(root, &hierarchies[0], scratch);
     uint32_t v1 = quota_in(root, &hierarchies[1], scratch);
-    munmap(scratch, sizeof *scratch);
+    jzx__free(hooks, scratch, sizeof *scratch);
     return v1 < v2 ? v1 : v2;
 }

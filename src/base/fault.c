@@ -128,9 +128,10 @@ struct jzx__fault_guard {
 
 static _Thread_local struct jzx__fault_guard *guard_of_thread;
 
-struct jzx__fault_guard *jzx__fault_guard_create(const struct jzx__fault_ops *ops) {
+struct jzx__fault_guard *jzx__fault_guard_create(const struct jzx__fault_ops *ops,
+                                                 const jzx_mapper *mapper) {
     struct jzx__sigstack stack;
-    if (!jzx__sigstack_init(&stack, sizeof(struct jzx__fault_guard)))
+    if (!jzx__sigstack_init(&stack, sizeof(struct jzx__fault_guard), mapper))
         return NULL;
     struct jzx__fault_guard *guard = jzx__sigstack_extra(&stack);
     guard->ops = ops;

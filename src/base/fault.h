@@ -22,6 +22,8 @@
 #ifndef JZX_BASE_FAULT_H
 #define JZX_BASE_FAULT_H
 
+#include "jzx/allocator.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,8 +69,9 @@ struct jzx__fault_ops {
 /* What a thread needs that is guarded: a stack and the record of a fault. */
 struct jzx__fault_guard;
 
-/* NULL without memory. */
-struct jzx__fault_guard *jzx__fault_guard_create(const struct jzx__fault_ops *ops);
+/* NULL without memory. The mapper outlives it. */
+struct jzx__fault_guard *jzx__fault_guard_create(const struct jzx__fault_ops *ops,
+                                                 const jzx_mapper *mapper);
 void jzx__fault_guard_destroy(struct jzx__fault_guard *guard);
 
 /* The calling thread is guarded until disarm, which puts back what was there. Nests, with another

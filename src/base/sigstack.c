@@ -2,6 +2,10 @@
 /* Mapping and setting alternate signal stacks. */
 #include "base/sigstack.h"
 
+#include "base/alloc.h"
+#include "base/assert.h"
+
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,17 +18,18 @@ static size_t round_to_pages(size_t size) {
 }
 
 /* One mapping: the page that nobody may touch, the stack, the caller's. */
-bool jzx__sigstack_init(struct jzx__sigstack *stack, size_t extra_bytes) {
+bool jzx__sigstack_init(struct jzx__sigstack *stack, size_t extra_bytes, const jzx_mapper *mapper) {
     size_t size = page_size() + JZX__SIGSTACK_SIZE + round_to_pages(extra_bytes);
-    unsigned char *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    unsigned char *memory = jzx__pages_map(mapper, size);
+    if (memory == NULL)
         return false;
     if (mprotect(memory, page_size(), PROT_NONE) != 0) {
-        munmap(memory, size);
+        jzx__pages_unmap(mapper, memory, size);
         return false;
     }
-    *stack = (struct jzx__sigstack){.base = memory + page_size(), .mapped_bytes = size};
+    *stack = (struct jzx__sigstack){
+        .base = memory + page_size(), .mapped_bytes = size, .mapper = mapper};
+    memset(jzx__sigstack_extra(stack), 0, extra_bytes);
     return true;
 }
 
@@ -33,7 +38,9 @@ void jzx__sigstack_deinit(struct jzx__sigstack *stack) {
         return;
     unsigned char *memory = stack->base - page_size();
     stack->base = NULL;
-    munmap(memory, stack->mapped_bytes);
+    int failed = mprotect(memory, page_size(), PROT_READ | PROT_WRITE); /* joins two mappings */
+    JZX_ASSERT(failed == 0);
+    jzx__pages_unmap(stack->mapper, memory, stack->mapped_bytes);
 }
 
 void *jzx__sigstack_extra(const struct jzx__sigstack *stack) {

@@ -5,6 +5,8 @@
 #ifndef JZX_BASE_SIGSTACK_H
 #define JZX_BASE_SIGSTACK_H
 
+#include "jzx/allocator.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,12 +18,14 @@
 struct jzx__sigstack {
     unsigned char *base; /* NULL: there is none, and the functions below do nothing */
     size_t mapped_bytes;
-    stack_t before; /* what the thread had */
+    const jzx_mapper *mapper; /* where it comes from */
+    stack_t before;           /* what the thread had */
     bool is_set;
 };
 
-/* Maps it, with so many bytes, all 0, above it for the caller. False without memory. */
-bool jzx__sigstack_init(struct jzx__sigstack *stack, size_t extra_bytes);
+/* Maps it, with extra_bytes above it for the caller, all 0. The mapper outlives it. False without
+ * memory. */
+bool jzx__sigstack_init(struct jzx__sigstack *stack, size_t extra_bytes, const jzx_mapper *mapper);
 void jzx__sigstack_deinit(struct jzx__sigstack *stack);
 
 /* The bytes above it. */

@@ -2,12 +2,14 @@
 /* Mapping, guarding and pooling stacks. */
 #include "base/stack.h"
 
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/switch_side.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,6 +26,9 @@
 
 #if !defined(MADV_GUARD_INSTALL)
 #define MADV_GUARD_INSTALL 102
+#endif
+#if !defined(MADV_GUARD_REMOVE)
+#define MADV_GUARD_REMOVE 103
 #endif
 
 #define SLAB_STACKS_MAX 112u         /* whole batches, and their records fit a page of 4 KiB */
@@ -71,17 +76,17 @@ const char *jzx__stack_status_text(enum jzx__stack_status status) {
     return "unknown status";
 }
 
-/* The first number of a file of /proc; 0 if there is none. */
+/* The first number of a file of /proc; 0 if there is none. Not by stdio, which would take a buffer
+ * of malloc. */
 static uint64_t read_number(const char *path) {
     char text[32];
-    uint64_t number = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return 0;
-    if (fgets(text, sizeof text, file) != NULL)
-        number = strtoull(text, NULL, 10);
-    fclose(file);
-    return number;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return strtoull(text, NULL, 10);
 }
 
 static bool is_above_address_limit(const struct jzx__stacks *stacks, size_t wanted) {
@@ -92,8 +97,10 @@ static bool is_above_address_limit(const struct jzx__stacks *stacks, size_t want
 }
 
 /* Why a mapping of this size was refused. A page that nobody may touch needs no memory, but a
- * mapping. */
+ * mapping. Hooks give no reason. */
 static enum jzx__stack_status why_not_mapped(const struct jzx__stacks *stacks, size_t size) {
+    if (stacks->mapper.map != NULL)
+        return JZX__STACK_NO_MEMORY;
     if (is_above_address_limit(stacks, size))
         return JZX__STACK_ADDRESS_LIMIT;
     void *probe = stacks->system->map(stacks->page_size, PROT_NONE);
@@ -101,6 +108,28 @@ static enum jzx__stack_status why_not_mapped(const struct jzx__stacks *stacks, s
         return JZX__STACK_MAPPING_LIMIT;
     stacks->system->unmap(probe, stacks->page_size);
     return JZX__STACK_NO_MEMORY;
+}
+
+static void *map_slab(const struct jzx__stacks *stacks, size_t size) {
+    if (stacks->mapper.map != NULL)
+        return jzx__pages_map(&stacks->mapper, size);
+    void *memory = stacks->system->map(size, PROT_READ | PROT_WRITE);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* T5. A guard may be of either sort. */
+static void unmap_slab(const struct jzx__stacks *stacks, struct jzx__stack_slab *slab) {
+    const struct jzx__stack_system *system = stacks->system;
+    size_t bytes = slab->count * slab->stride;
+    if (stacks->mapper.map == NULL) {
+        system->unmap(slab, slab->mapped_bytes);
+        return;
+    }
+    system->advise(slab->first, bytes, MADV_GUARD_REMOVE); /* EINVAL: there is none of this sort */
+    /* relaxed: all that used the stacks have ended */
+    if (jzx__atomic_load_relaxed(&stacks->protects) != 0)
+        system->protect(slab->first, bytes, PROT_READ | PROT_WRITE);
+    jzx__pages_unmap(&stacks->mapper, slab, slab->mapped_bytes);
 }
 
 /* ---- those who look at stacks ---- */
@@ -173,6 +202,7 @@ static void move(struct jzx__stack_list *to, struct jzx__stack_list *from, uint3
 void jzx__stacks_init(struct jzx__stacks *stacks, const struct jzx__stacks_options *options) {
     *stacks = (struct jzx__stacks){
         .system = options->system != NULL ? options->system : &jzx__stack_system_default,
+        .mapper = options->mapper,
         .page_size = (size_t)sysconf(_SC_PAGESIZE),
         .idle_bytes_max = options->idle_bytes_max,
         .protects = options->protects ? 1 : 0,
@@ -194,7 +224,7 @@ void jzx__stacks_deinit(struct jzx__stacks *stacks) {
     struct jzx__stack_slab *slab = jzx__atomic_load_relaxed(&stacks->slabs);
     while (slab != NULL) {
         struct jzx__stack_slab *next = slab->next;
-        stacks->system->unmap(slab, slab->mapped_bytes);
+        unmap_slab(stacks, slab);
         slab = next;
     }
     jzx__lock_deinit(&stacks->lock);
@@ -212,12 +242,13 @@ static enum jzx__stack_status add_slab(struct jzx__stacks *stacks, uint32_t clas
     size_t records = round_to_pages(stacks, sizeof *slab + count * sizeof slab->stacks[0]);
     size_t stride = stacks->page_size + size;
     size_t bytes = records + count * stride;
-    void *memory = stacks->system->map(bytes, PROT_READ | PROT_WRITE);
-    if (memory == MAP_FAILED)
+    void *memory = map_slab(stacks, bytes);
+    if (memory == NULL)
         return why_not_mapped(stacks, bytes);
     /* A large page for a stack that needs a small one; a system without them refuses. */
     stacks->system->advise(memory, bytes, MADV_NOHUGEPAGE);
     slab = memory;
+    memset(slab, 0, records);
     slab->first = (unsigned char *)memory + records;
     slab->stride = stride;
     slab->mapped_bytes = bytes;

@@ -16,6 +16,7 @@
  * T3  A stack that jzx__stack_take returns has its guard. It is installed at the first take, so an
  *     uncarved stack costs no system call.
  * T4  Without memory a take returns a status and nothing has changed; a give never fails.
+ * T5  A slab that goes back to the hooks of the program has no guard left.
  *
  * Guards: MADV_GUARD_INSTALL (Linux 6.13) marks a page in the page table. With mprotect a guard is
  * a mapping of its own and splits that of the slab, so that the kernel's limit of 65,530 mappings
@@ -34,6 +35,8 @@
 #include "base/compiler.h"
 #include "base/list.h"
 #include "base/lock.h"
+
+#include "jzx/allocator.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +63,8 @@ enum jzx__stack_status {
 /* What to tell the user: one line that names the limit, and fits JZX_EXIT_TEXT_MAX. */
 const char *jzx__stack_status_text(enum jzx__stack_status status);
 
-/* The system calls, for tests that let them fail. As those of the system: errno says why. */
+/* The system calls, for tests that let them fail. As those of the system: errno says why. map and
+ * unmap are not used beside hooks of the program. */
 struct jzx__stack_system {
     void *(*map)(size_t size, int protection); /* private, anonymous, not reserved */
     int (*unmap)(void *address, size_t size);
@@ -101,6 +105,7 @@ struct jzx__stack_class {
 /* The stacks of a loop. */
 struct jzx__stacks {
     const struct jzx__stack_system *system;
+    jzx_mapper mapper; /* where slabs come from; without hooks: system */
     size_t page_size;
     size_t idle_bytes_max;
 
@@ -122,6 +127,7 @@ struct jzx__stacks {
 
 struct jzx__stacks_options {
     const struct jzx__stack_system *system; /* NULL: the system's own */
+    jzx_mapper mapper;                      /* the program's, or without hooks */
     size_t idle_bytes_max;  /* address space of idle stacks of the loop that keep their pages */
     bool protects;          /* guards by mprotect, whatever the system has */
     uint32_t protected_max; /* 0: as many as vm.max_map_count allows, less a sixteenth of it */

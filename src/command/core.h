@@ -9,23 +9,31 @@
  *       there is no runner. Busy: there is one.
  *   P2  only the runner takes inputs, and it becomes Idle only when it has found none, under the
  *       lock under which others append theirs. So none is left behind.
- *   P3  an input begins a tick when the queue is empty. Within a tick the queue grows only by what
- *       the runner's own thread appends. So a trace is a function of the sequence of inputs (X32),
- *       and an async actor is never heard in the tick that has sent to it (A20).
+ *   P3  a tick goes from the first input to the empty queue. Before each command the runner looks
+ *       for inputs and puts them behind what is queued (A5); with tick_per_input it looks only when
+ *       the queue is empty, and takes one. The **place** of an input is the number of commands of
+ *       its tick that came before it. A trace is a function of the sequence of inputs and their
+ *       places (X32). The first tick, which spawns the root, takes no input: a replay comes after
+ *       it.
  *   P4  no lock is taken while a handler runs, and none is held when one is called.
  *   P5  an input is recorded when it is accepted, under the lock: the recording has the order of
- *       the ticks. What cannot be recorded is not accepted.
+ *       the list. What cannot be recorded is not accepted. Its place is written when it is taken.
  *   P6  an async actor is heard while its inbox is open: until it is removed. What it has brought
  *       in before, and whose tick begins after that, is dropped.
  *   P7  the end of a fiber needs no memory: its input is made with its actor, and room for it in
  *       the recording is reserved.
  *   P8  a subject is freed by whoever gives up the last reference to it: the registry's, its
  *       fiber's, that of its end while that is an input; the processor by the last of its creator's
- *       and those of all fibers. */
+ *       and those of all fibers.
+ *   P9  an async actor is never heard in the tick that has sent to it or spawned it (A20): its
+ *       input waits for the end of that tick, and all inputs behind it wait, too. So inputs keep
+ *       their order, and others that dispatch do not keep that tick from its end.
+ *   P10 a replay is a run that reads its inputs out of a recording, when no other input waits. */
 #ifndef JZX_COMMAND_CORE_H
 #define JZX_COMMAND_CORE_H
 
 #include "actor/loop.h"
+#include "base/atomic.h"
 #include "base/lock.h"
 #include "command/roll.h"
 #include "sched/seat.h"
@@ -37,13 +45,18 @@ struct jzx__subject;
 
 #define JZX__GENERATION_ANY UINT64_MAX
 
-/* What begins a tick. */
+/* The place of an input that begins a tick. */
+#define JZX__PLACE_FIRST UINT64_MAX
+
+/* A dispatch, or the actions of an async actor. */
 struct jzx__input {
     struct jzx__input *next;
     struct jzx__roll roll;
     jzx_processor_handle source; /* the async actor, or JZX_PROCESSOR_NO_HANDLE */
     struct jzx_inbox *inbox;     /* that it comes from, until it is accepted; or NULL */
     uint64_t generation;         /* of the inbox */
+    uint64_t place;              /* P3 */
+    size_t taped_at;             /* where the recording has its place */
     bool is_embedded;            /* in an inbox, as its end: not freed by itself */
 };
 
@@ -64,6 +77,13 @@ struct jzx__tape {
     size_t reserved; /* P7: beyond used */
 };
 
+/* A recording that is read: its rest. */
+struct jzx__reader {
+    const unsigned char *at;
+    size_t left;
+    bool is_wrong; /* there was less than was asked for */
+};
+
 /* Handles to subjects: a hash table, of which at most half is used. */
 struct jzx__roster {
     struct jzx__subject **slots;
@@ -77,8 +97,10 @@ struct jzx_processor {
     bool keeps_trace;        /* these do not change */
     bool is_recorded;
     bool is_replay;
+    bool tick_per_input;
 
-    struct jzx__lock lock; /* of what follows */
+    _Atomic uint32_t looks; /* not 0: an input may be there for this tick. A hint */
+    struct jzx__lock lock;  /* of what follows */
     jzx_phase phase;
     uintptr_t runner;          /* Busy: its thread */
     jzx_actor_id runner_actor; /* Busy: in whose turn it runs, or JZX_NOBODY */
@@ -95,11 +117,13 @@ struct jzx_processor {
     jzx_processor_handle next_handle;
     jzx_processor_handle stages[JZX_MIDDLEWARE_MAX];
     uint32_t stage_count;
-    uint64_t external;     /* actors that are not internal */
-    uint64_t removals;     /* in this tick */
-    uint64_t reservations; /* that were not spawned */
-    bool terminate_due;    /* the last external actor is gone; no Terminate was made for that */
-    jzx_err err;           /* of this run: a command was lost */
+    struct jzx__reader replay; /* P10 */
+    uint64_t done;             /* commands of this tick that are over: P3 */
+    uint64_t external;         /* actors that are not internal */
+    uint64_t removals;         /* in this tick */
+    uint64_t reservations;     /* that were not spawned */
+    bool terminate_due;        /* the last external actor is gone; no Terminate was made for that */
+    jzx_err err;               /* of this run: a command was lost */
     jzx_processor_stats counts;
     struct jzx__roll trace_data;
     jzx_trace_step *trace;

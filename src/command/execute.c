@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "command/inbox.h"
 #include "command/output.h"
+#include "command/processor.h"
 #include "command/trace.h"
 
 /* There is no memory to carry it out. */
@@ -291,9 +292,17 @@ static void settle_factory(const struct jzx_processor *processor, struct jzx__re
     record->action.factory = subject != NULL ? subject->factory : NULL;
 }
 
+/* Brings in what came meanwhile, and returns the next command; NULL if there is none. */
+static struct jzx__record *next_record(struct jzx_processor *processor) {
+    /* relaxed: the list has a lock; whoever misses the hint looks at the end of the tick */
+    if (JZX_UNLIKELY(jzx__atomic_load_relaxed(&processor->looks) != 0))
+        jzx__processor_take_in(processor);
+    return jzx__roll_first(&processor->queue);
+}
+
 static void run_queue(struct jzx_processor *processor) {
     struct jzx__record *record;
-    while ((record = jzx__roll_first(&processor->queue)) != NULL) {
+    while ((record = next_record(processor)) != NULL) {
         if (JZX_UNLIKELY(record->is_late)) {
             processor->counts.commands++;
             jzx__trace_note(processor, &record->action, drop(processor)); /* P6 */
@@ -305,6 +314,7 @@ static void run_queue(struct jzx_processor *processor) {
             route(processor, record);
         }
         jzx__roll_pop(&processor->queue, &processor->allocator);
+        processor->done++;
     }
 }
 
@@ -319,9 +329,11 @@ void jzx__tick_run(struct jzx_processor *processor) {
         processor->terminate_due = false;
         processor->counts.commands++;
         route(processor, &record);
+        processor->done++;
         run_queue(processor); /* what a stage has added */
     }
     if (processor->removals != 0 && processor->reservations != 0)
         remove_all(processor, true);
     processor->counts.ticks++;
+    processor->done = 0;
 }

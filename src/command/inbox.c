@@ -34,6 +34,7 @@ static struct jzx__parcel *wrap(struct jzx_inbox *inbox, const jzx_action *msg, 
 }
 
 jzx_err jzx__inbox_push(struct jzx_inbox *inbox, const jzx_action *msg) {
+    inbox->told_in = inbox->processor->counts.ticks;
     if (inbox->processor->is_replay)
         return JZX_OK; /* nobody will take it out */
     struct jzx__parcel *parcel = wrap(inbox, msg, 0);
@@ -42,6 +43,7 @@ jzx_err jzx__inbox_push(struct jzx_inbox *inbox, const jzx_action *msg) {
 
 jzx_err jzx__inbox_push_command(struct jzx_inbox *inbox, const jzx_action *msg) {
     const jzx_action *command = msg->data;
+    inbox->told_in = inbox->processor->counts.ticks;
     if (inbox->processor->is_replay)
         return JZX_OK;
     struct jzx__parcel *parcel = wrap(inbox, msg, command->len);
@@ -128,6 +130,7 @@ jzx_err jzx__inbox_open(struct jzx_inbox *inbox) {
     struct jzx_processor *processor = inbox->processor;
     const bool has_fiber = !processor->is_replay;
     struct jzx__visit visit;
+    inbox->told_in = processor->counts.ticks;
     jzx__processor_lock(processor, &visit);
     inbox->is_open = jzx__recording_reserve(processor);
     bool is_open = inbox->is_open;

@@ -49,16 +49,8 @@ static void append(struct jzx_processor *processor, struct jzx__input *input) {
         processor->last->next = input;
     processor->last = input;
     processor->shown.waiting++;
-}
-
-/* The oldest one, or NULL. Under the lock. */
-static struct jzx__input *take(struct jzx_processor *processor) {
-    struct jzx__input *input = processor->first;
-    if (input != NULL) {
-        processor->first = input->next;
-        processor->shown.waiting--;
-    }
-    return input;
+    /* relaxed: a hint; the runner takes the lock when it sees it */
+    jzx__atomic_store_relaxed(&processor->looks, !processor->tick_per_input);
 }
 
 /* ---- the runner ---- */
@@ -84,30 +76,87 @@ static bool is_abandoned(const struct jzx_processor *processor) {
            !jzx__table_is_alive(&processor->loop->table, processor->runner_actor);
 }
 
-/* Its commands are the queue of the next tick, which is empty. */
-static void begin_tick(struct jzx_processor *processor, struct jzx__input *input) {
-    const struct jzx__subject *source = NULL;
+/* ---- taking inputs ---- */
+
+/* It comes from an async actor that this tick has sent to (P9). */
+static bool is_early(const struct jzx_processor *processor, const struct jzx__input *input) {
+    if (input->source == JZX_PROCESSOR_NO_HANDLE)
+        return false;
+    const struct jzx__subject *subject = jzx__roster_find(&processor->registry, input->source);
+    return subject != NULL && subject->inbox->told_in == processor->counts.ticks;
+}
+
+/* The next one that begins a tick, or may come into the one that goes on; or NULL. Under the lock,
+ * as all that follow. */
+static struct jzx__input *take(struct jzx_processor *processor, bool begins) {
+    struct jzx__input *input = processor->first;
+    if (!begins && processor->counts.ticks == 0)
+        return NULL; /* P3 */
+    if (input == NULL)
+        return jzx__recording_next(processor, begins);
+    if (!begins && (processor->tick_per_input || is_early(processor, input)))
+        return NULL;
+    processor->first = input->next;
+    processor->shown.waiting--;
+    input->place = begins ? JZX__PLACE_FIRST : processor->done;
+    jzx__recording_place(processor, input);
+    return input;
+}
+
+/* All that can be taken now, as a list. */
+static struct jzx__input *take_list(struct jzx_processor *processor, bool begins) {
+    struct jzx__input *list = NULL;
+    struct jzx__input **end = &list;
+    while ((*end = take(processor, begins)) != NULL) {
+        end = &(*end)->next;
+        begins = false;
+        *end = NULL;
+    }
+    /* relaxed: the runner's own; others set it under the lock */
+    jzx__atomic_store_relaxed(&processor->looks, processor->replay.left != 0);
+    return list;
+}
+
+/* All that waits: it came before the Terminate was carried out. */
+static struct jzx__input *take_rest(struct jzx_processor *processor) {
+    struct jzx__input *list = processor->first;
+    processor->first = NULL;
+    processor->shown.waiting = 0;
+    processor->replay.left = 0;
+    /* relaxed: as above */
+    jzx__atomic_store_relaxed(&processor->looks, 0u);
+    return list;
+}
+
+/* Its commands go to the end of the queue. */
+static void queue_input(struct jzx_processor *processor, struct jzx__input *input) {
     struct jzx__chunk *chunk;
-    if (input->source != JZX_PROCESSOR_NO_HANDLE)
-        source = jzx__roster_find(&processor->registry, input->source);
-    const bool is_late = input->source != JZX_PROCESSOR_NO_HANDLE && source == NULL; /* P6 */
+    const bool is_late = input->source != JZX_PROCESSOR_NO_HANDLE &&
+                         jzx__roster_find(&processor->registry, input->source) == NULL; /* P6 */
     for (struct jzx__record *record = jzx__roll_next(&input->roll, &chunk, NULL);
          is_late && record != NULL; record = jzx__roll_next(&input->roll, &chunk, record))
         record->is_late = true;
-    struct jzx__roll old = processor->queue;
-    processor->queue = input->roll;
-    if (processor->queue.spare == NULL && old.head != NULL &&
-        old.head->capacity == JZX__CHUNK_SIZE) {
-        processor->queue.spare = old.head; /* the chunk that it began anew in */
-        old.head = NULL;
+    jzx__roll_join(&processor->queue, &input->roll, &processor->allocator);
+}
+
+/* Not under the lock. */
+static void use_list(struct jzx_processor *processor, struct jzx__input *list, bool is_dropped) {
+    while (list != NULL) {
+        struct jzx__input *next = list->next;
+        if (!is_dropped)
+            queue_input(processor, list);
+        jzx__input_free(processor, list);
+        list = next;
     }
-    if (processor->queue.spare == NULL) {
-        processor->queue.spare = old.spare;
-        old.spare = NULL;
-    }
-    jzx__roll_clear(&old, &processor->allocator);
-    input->roll = (struct jzx__roll){.head = NULL};
-    jzx__input_free(processor, input);
+}
+
+void jzx__processor_take_in(struct jzx_processor *processor) {
+    struct jzx__visit visit;
+    jzx__processor_lock(processor, &visit);
+    const bool is_closed = processor->is_closed;
+    struct jzx__input *list = is_closed ? take_rest(processor) : take_list(processor, false);
+    jzx__processor_unlock(processor, &visit);
+    use_list(processor, list, is_closed);
 }
 
 /* The runner's last act is to find nothing (P2). Returns what was lost. */
@@ -119,22 +168,19 @@ static jzx_err run(struct jzx_processor *processor) {
         processor->shown = processor->counts;
         processor->shown.waiting = waiting;
         processor->shown.actors = processor->external;
-        struct jzx__input *input = take(processor);
-        bool is_closed = processor->is_closed;
+        const bool is_closed = processor->is_closed;
+        struct jzx__input *list = is_closed ? take_rest(processor) : take_list(processor, true);
         jzx_err err = processor->err;
-        if (input == NULL) {
+        if (list == NULL) {
             processor->phase = JZX_PHASE_IDLE;
             processor->runner = 0;
         }
         jzx__processor_unlock(processor, &visit);
-        if (input == NULL)
+        if (list == NULL)
             return err;
-        if (is_closed) {
-            jzx__input_free(processor, input); /* it came before the Terminate was carried out */
-            continue;
-        }
-        begin_tick(processor, input);
-        jzx__tick_run(processor);
+        use_list(processor, list, is_closed);
+        if (!is_closed)
+            jzx__tick_run(processor);
     }
 }
 
@@ -154,6 +200,9 @@ static jzx_err accept(struct jzx_processor *processor, struct jzx__input *input)
         return JZX_ERR_CLOSED;
     if (is_abandoned(processor) && !input->is_embedded)
         return JZX_ERR_FAILED;
+    input->place = processor->phase == JZX_PHASE_QUEUED && !processor->tick_per_input
+                       ? 0 /* with those that wait */
+                       : JZX__PLACE_FIRST;
     if (!jzx__recording_add(processor, input))
         return JZX_ERR_NO_MEMORY;
     if (input->is_embedded) {
@@ -243,6 +292,25 @@ jzx_err jzx_processor_process(jzx_processor *processor) {
         become_runner(processor);
     jzx__processor_unlock(processor, &visit);
     return is_mine ? run(processor) : JZX_OK;
+}
+
+jzx_err jzx_processor_replay(jzx_processor *processor, const jzx_recording *recording) {
+    struct jzx__visit visit;
+    struct jzx__reader reader;
+    jzx_err err = JZX_OK;
+    if (processor == NULL || !jzx__recording_open(recording, &reader))
+        return JZX_ERR_INVALID_ARG;
+    jzx__processor_lock(processor, &visit);
+    if (is_abandoned(processor)) {
+        err = JZX_ERR_FAILED;
+    } else if (processor->phase == JZX_PHASE_BUSY) {
+        err = JZX_ERR_BUSY;
+    } else {
+        become_runner(processor);
+        processor->replay = reader;
+    }
+    jzx__processor_unlock(processor, &visit);
+    return err == JZX_OK ? run(processor) : err;
 }
 
 jzx_err jzx_processor_kill(jzx_processor *processor, jzx_processor_handle handle) {
@@ -426,6 +494,7 @@ jzx_err jzx_processor_create(jzx_loop *loop, const jzx_processor_opts *opts,
                                    .keeps_trace = full.trace,
                                    .is_recorded = full.record,
                                    .is_replay = full.replay,
+                                   .tick_per_input = full.tick_per_input,
                                    .refs = 1,
                                    .next_handle = JZX_PROCESSOR_FIRST_HANDLE};
     jzx__lock_init(&made->lock);

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #define HEAD_SIZE 8u
-#define ENTRY_SIZE 16u  /* without its actions */
+#define ENTRY_SIZE 24u  /* without its actions */
 #define ACTION_SIZE 32u /* without its bytes */
 #define END_SIZE (ENTRY_SIZE + ACTION_SIZE)
-#define VERSION 1u
+#define VERSION 2u
 #define TAPE_FIRST 1024u
 
 static const unsigned char head[HEAD_SIZE] = {'J', 'Z', 'X', 'R', VERSION, 0, 0, 0};
@@ -39,10 +39,15 @@ static bool has_room(struct jzx_processor *processor, size_t size) {
     return true;
 }
 
+static void store(unsigned char *to, uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(value >> (8 * i));
+}
+
 /* There is room. */
 static void put(struct jzx__tape *tape, uint64_t value, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; i++)
-        tape->data[tape->used++] = (unsigned char)(value >> (8 * i));
+    store(tape->data + tape->used, value, bytes);
+    tape->used += bytes;
 }
 
 static void put_action(struct jzx__tape *tape, const struct jzx__record *record) {
@@ -85,7 +90,7 @@ void jzx__recording_unreserve(struct jzx_processor *processor) {
         processor->recording.reserved -= END_SIZE;
 }
 
-bool jzx__recording_add(struct jzx_processor *processor, const struct jzx__input *input) {
+bool jzx__recording_add(struct jzx_processor *processor, struct jzx__input *input) {
     struct jzx__tape *tape = &processor->recording;
     struct jzx__chunk *chunk;
     size_t size = ENTRY_SIZE;
@@ -106,11 +111,18 @@ bool jzx__recording_add(struct jzx_processor *processor, const struct jzx__input
     JZX_ASSERT(tape->used + tape->reserved + size <= tape->capacity); /* P7 */
     put(tape, size - 4, 4);
     put(tape, input->source, 8);
+    input->taped_at = tape->used;
+    put(tape, input->place, 8);
     put(tape, count, 4);
     for (struct jzx__record *record = jzx__roll_next(&input->roll, &chunk, NULL); record != NULL;
          record = jzx__roll_next(&input->roll, &chunk, record))
         put_action(tape, record);
     return true;
+}
+
+void jzx__recording_place(struct jzx_processor *processor, const struct jzx__input *input) {
+    if (processor->is_recorded)
+        store(processor->recording.data + input->taped_at, input->place, 8);
 }
 
 void jzx__recording_deinit(struct jzx_processor *processor) {
@@ -139,13 +151,7 @@ jzx_err jzx_processor_recording(jzx_processor *processor, jzx_recording *recordi
 
 /* ---- reading ---- */
 
-struct reader {
-    const unsigned char *at;
-    size_t left;
-    bool is_wrong; /* there was less than was asked for */
-};
-
-static uint64_t get(struct reader *reader, unsigned bytes) {
+static uint64_t get(struct jzx__reader *reader, unsigned bytes) {
     uint64_t value = 0;
     if (reader->left < bytes) {
         reader->is_wrong = true;
@@ -160,16 +166,16 @@ static uint64_t get(struct reader *reader, unsigned bytes) {
 }
 
 /* The entries of a recording; false if it is none. */
-static bool begin_reading(const jzx_recording *recording, struct reader *reader) {
+static bool begin_reading(const jzx_recording *recording, struct jzx__reader *reader) {
     if (recording == NULL || recording->data == NULL || recording->len < HEAD_SIZE ||
         memcmp(recording->data, head, HEAD_SIZE) != 0)
         return false;
-    *reader = (struct reader){.at = (const unsigned char *)recording->data + HEAD_SIZE,
-                              .left = recording->len - HEAD_SIZE};
+    *reader = (struct jzx__reader){.at = (const unsigned char *)recording->data + HEAD_SIZE,
+                                   .left = recording->len - HEAD_SIZE};
     return true;
 }
 
-static bool get_action(struct reader *reader, struct jzx__record *record) {
+static bool get_action(struct jzx__reader *reader, struct jzx__record *record) {
     jzx_action *action = &record->action;
     action->kind = (jzx_action_kind)get(reader, 1);
     record->stage = (uint8_t)get(reader, 1);
@@ -192,19 +198,20 @@ static bool get_action(struct reader *reader, struct jzx__record *record) {
 }
 
 /* The next entry, as a reader of its own; false if it is not well-formed. There is one. */
-static bool get_entry(struct reader *reader, struct reader *entry) {
+static bool get_entry(struct jzx__reader *reader, struct jzx__reader *entry) {
     size_t size = (size_t)get(reader, 4);
     if (reader->is_wrong || size > reader->left)
         return false;
-    *entry = (struct reader){.at = reader->at, .left = size};
+    *entry = (struct jzx__reader){.at = reader->at, .left = size};
     reader->at += size;
     reader->left -= size;
     return true;
 }
 
-static bool is_entry(struct reader entry) {
+static bool is_entry(struct jzx__reader entry) {
     struct jzx__record record = {.size = 0};
-    (void)get(&entry, 8);
+    (void)get(&entry, 8); /* the source */
+    (void)get(&entry, 8); /* the place */
     uint64_t count = get(&entry, 4);
     for (uint64_t i = 0; i < count && !entry.is_wrong; i++) {
         if (!get_action(&entry, &record))
@@ -216,8 +223,8 @@ static bool is_entry(struct reader entry) {
 /* At most `most` entries: how many, and in *len how long they are with the head. False if what was
  * read is not well-formed. */
 static bool measure(const jzx_recording *recording, size_t most, size_t *count, size_t *len) {
-    struct reader reader;
-    struct reader entry;
+    struct jzx__reader reader;
+    struct jzx__reader entry;
     *count = 0;
     *len = 0;
     if (!begin_reading(recording, &reader))
@@ -246,49 +253,50 @@ jzx_recording jzx_recording_cut(const jzx_recording *recording, size_t count) {
 
 /* ---- replay ---- */
 
-/* The input of an entry, which is well-formed. NULL without memory. */
-static struct jzx__input *read_input(struct jzx_processor *processor, struct reader entry) {
-    struct jzx__input *input = jzx__alloc(&processor->allocator, sizeof *input);
+bool jzx__recording_open(const jzx_recording *recording, struct jzx__reader *reader) {
+    size_t count;
+    size_t len;
+    return measure(recording, SIZE_MAX, &count, &len) && begin_reading(recording, reader);
+}
+
+/* Adds the actions of an entry, which is well-formed; false without memory. */
+static bool read_actions(struct jzx_processor *processor, struct jzx__reader entry,
+                         struct jzx__input *input) {
     struct jzx__record read = {.size = 0};
-    if (input == NULL)
-        return NULL;
-    *input = (struct jzx__input){.source = get(&entry, 8)};
     for (uint64_t left = get(&entry, 4); left != 0; left--) {
         (void)get_action(&entry, &read);
         struct jzx__record *record =
             jzx__roll_add(&input->roll, &processor->allocator, &read.action, JZX__CHUNK_EXACT);
-        if (record == NULL) {
-            jzx__input_free(processor, input);
-            return NULL;
-        }
+        if (record == NULL)
+            return false;
         record->stage = read.stage;
         record->is_internal = read.is_internal;
         record->is_frozen = read.is_frozen;
     }
-    return input;
+    return true;
 }
 
-jzx_err jzx_processor_replay(jzx_processor *processor, const jzx_recording *recording) {
-    struct reader reader;
-    struct reader entry;
-    size_t count;
-    size_t len;
-    if (processor == NULL || !measure(recording, SIZE_MAX, &count, &len) ||
-        !begin_reading(recording, &reader))
-        return JZX_ERR_INVALID_ARG;
-    jzx_err run_err = JZX_OK;
-    while (reader.left != 0) {
-        (void)get_entry(&reader, &entry);
-        struct jzx__input *input = read_input(processor, entry);
-        if (input == NULL)
-            return JZX_ERR_NO_MEMORY;
-        jzx_err err = jzx__processor_bring(processor, input, true, &run_err);
-        if (err != JZX_OK)
-            jzx__input_free(processor, input);
-        if (err == JZX_ERR_CLOSED)
-            break; /* it was accepted before the Terminate, and dropped after it */
-        if (err != JZX_OK)
-            return err;
+struct jzx__input *jzx__recording_next(struct jzx_processor *processor, bool begins) {
+    struct jzx__reader rest = processor->replay;
+    struct jzx__reader entry;
+    if (rest.left == 0)
+        return NULL;
+    (void)get_entry(&rest, &entry);
+    const uint64_t source = get(&entry, 8);
+    const uint64_t place = get(&entry, 8);
+    if (!begins && (place == JZX__PLACE_FIRST || place > processor->done))
+        return NULL;
+    struct jzx__input *input = jzx__alloc(&processor->allocator, sizeof *input);
+    if (input != NULL) {
+        *input = (struct jzx__input){.source = source,
+                                     .place = begins ? JZX__PLACE_FIRST : processor->done};
+        if (read_actions(processor, entry, input) && jzx__recording_add(processor, input)) {
+            processor->replay = rest;
+            return input;
+        }
+        jzx__input_free(processor, input);
     }
-    return run_err;
+    processor->replay.left = 0; /* what follows would come without it */
+    processor->err = JZX_ERR_NO_MEMORY;
+    return NULL;
 }

@@ -29,6 +29,15 @@ static struct jzx__chunk *make_chunk(struct jzx__roll *roll, const jzx_allocator
     return chunk;
 }
 
+/* Keeps it for the next add, if it is of the usual size and there is none yet. */
+static void put_by(struct jzx__roll *roll, const jzx_allocator *allocator,
+                   struct jzx__chunk *chunk) {
+    if (chunk != NULL && roll->spare == NULL && chunk->capacity == JZX__CHUNK_SIZE)
+        roll->spare = chunk;
+    else
+        free_chunk(allocator, chunk);
+}
+
 /* A chunk with room for size bytes at its end, or NULL without memory. */
 static struct jzx__chunk *room_for(struct jzx__roll *roll, const jzx_allocator *allocator,
                                    uint32_t size, uint32_t capacity) {
@@ -38,6 +47,10 @@ static struct jzx__chunk *room_for(struct jzx__roll *roll, const jzx_allocator *
     struct jzx__chunk *chunk = make_chunk(roll, allocator, size > capacity ? size : capacity);
     if (chunk == NULL)
         return NULL;
+    if (tail != NULL && tail->used == 0) { /* R4: the only one, and too small */
+        put_by(roll, allocator, tail);
+        tail = NULL;
+    }
     if (tail == NULL)
         roll->head = chunk;
     else
@@ -61,6 +74,23 @@ struct jzx__record *jzx__roll_add(struct jzx__roll *roll, const jzx_allocator *a
     return record;
 }
 
+void jzx__roll_join(struct jzx__roll *roll, struct jzx__roll *more,
+                    const jzx_allocator *allocator) {
+    if (jzx__roll_first(more) == NULL) {
+        jzx__roll_clear(more, allocator);
+        return;
+    }
+    if (jzx__roll_first(roll) == NULL) {
+        put_by(roll, allocator, roll->head); /* the one that it would begin anew in */
+        roll->head = more->head;
+    } else {
+        roll->tail->next = more->head;
+    }
+    roll->tail = more->tail;
+    put_by(roll, allocator, more->spare);
+    *more = (struct jzx__roll){.head = NULL};
+}
+
 void jzx__roll_pop(struct jzx__roll *roll, const jzx_allocator *allocator) {
     struct jzx__chunk *head = roll->head;
     head->read += jzx__roll_first(roll)->size;
@@ -74,10 +104,7 @@ void jzx__roll_pop(struct jzx__roll *roll, const jzx_allocator *allocator) {
     if (roll->head == NULL)
         roll->tail = NULL;
     head->next = NULL;
-    if (roll->spare == NULL && head->capacity == JZX__CHUNK_SIZE)
-        roll->spare = head;
-    else
-        free_chunk(allocator, head);
+    put_by(roll, allocator, head);
 }
 
 struct jzx__record *jzx__roll_next(const struct jzx__roll *roll, struct jzx__chunk **chunk,

@@ -5,7 +5,8 @@
  *   R1  a record stays where it is until it is popped: what is added meanwhile goes behind it.
  *   R2  a roll belongs to one thread at a time; who hands it over does so under the lock of the
  *       processor.
- *   R3  an add that fails has changed nothing. */
+ *   R3  an add that fails has changed nothing.
+ *   R4  a chunk without records is the only one. */
 #ifndef JZX_COMMAND_ROLL_H
 #define JZX_COMMAND_ROLL_H
 
@@ -65,6 +66,9 @@ static inline struct jzx__record *jzx__roll_first(const struct jzx__roll *roll) 
     return head == NULL || head->read == head->used ? NULL : (void *)(head->data + head->read);
 }
 
+/* Moves all records of `more`, which is empty then, behind those of the roll. */
+void jzx__roll_join(struct jzx__roll *roll, struct jzx__roll *more, const jzx_allocator *allocator);
+
 /* Takes the oldest one off. */
 void jzx__roll_pop(struct jzx__roll *roll, const jzx_allocator *allocator);
 
@@ -74,7 +78,9 @@ struct jzx__record *jzx__roll_next(const struct jzx__roll *roll, struct jzx__chu
 
 static inline struct jzx__roll_mark jzx__roll_end(const struct jzx__roll *roll) {
     struct jzx__chunk *tail = roll->tail;
-    return (struct jzx__roll_mark){.chunk = tail, .used = tail == NULL ? 0 : tail->used};
+    if (tail == NULL || tail->used == 0)
+        return (struct jzx__roll_mark){.chunk = NULL}; /* R4: the next add may replace it */
+    return (struct jzx__roll_mark){.chunk = tail, .used = tail->used};
 }
 
 /* Voids what the source has added since. */

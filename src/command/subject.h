@@ -27,6 +27,7 @@ struct jzx_inbox {
     bool has_brought_end; /* the fiber's own */
     jzx_actor_id fiber;   /* JZX_NOBODY: none, or it has ended */
     uint64_t generation;  /* of the iteration that may still be heard */
+    uint64_t told_in;     /* the last tick that has spawned it or sent to it: P9; the runner's */
 };
 
 struct jzx__subject {

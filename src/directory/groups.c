@@ -31,6 +31,7 @@ void jzx__groups_init(struct jzx__groups *groups, const jzx_config *config,
     jzx__lock_init(&groups->lock);
     groups->max = config->max_groups;
     groups->members_max = config->max_members_per_group;
+    groups->events_max = config->max_group_events;
     groups->allocator = allocator;
 }
 
@@ -232,41 +233,92 @@ static bool add_events(struct jzx_loop *loop, struct jzx__worker *me, struct jzx
     return true;
 }
 
+/* In the trailer, beside the number of the subscription: nobody has looked at the message yet. */
+#define UNSEEN ((uint64_t)1 << 63)
+
+static void deliver(struct jzx_loop *loop, struct jzx__worker *me, const struct jzx__member *member,
+                    struct jzx__message *message, const jzx_group_event *event) {
+    const uint64_t mark = member->subscription | UNSEEN;
+    message->node.generation = jzx_id_generation(member->id);
+    message->node.weight = 0;
+    message->node.lane = JZX__LANE_GROUP;
+    memcpy(message->payload, event, sizeof *event);
+    memcpy(jzx__message_trailer(message), &mark, sizeof mark);
+    struct jzx__actor *actor = jzx__table_lookup(&loop->table, member->id);
+    if (actor == NULL || jzx__mailbox_deliver(loop, me, actor, message) != JZX_OK)
+        jzx__message_destroy(loop, me, message); /* it ends, and its subscription with it */
+}
+
+/* The subscriber has events_max events to look at, or a notice (J7). */
+static void tell_late(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__member *member,
+                      struct jzx__message *message, const jzx_group_event *event) {
+    jzx_group_event notice = {.actor = JZX_NOBODY};
+    bool is_first = member->missed == 0;
+    member->missed += member->missed != UINT32_MAX;
+    if (!is_first) {
+        jzx__message_destroy(loop, me, message);
+        return;
+    }
+    memcpy(notice.group, event->group, sizeof notice.group);
+    message->sender = JZX_NOBODY;
+    message->tag = JZX_TAG_GROUP_LAGGED;
+    deliver(loop, me, member, message, &notice);
+}
+
 /* Tells all subscribers, with messages of the spare ones. */
 static void tell(struct jzx_loop *loop, struct jzx__worker *me, struct jzx__group *group,
                  jzx_actor_id id, uint32_t tag) {
     const struct jzx__link *ring = &group->subscribers.ring;
+    const uint32_t max = jzx__groups_of(loop)->events_max;
     jzx_group_event event = {.actor = id};
     memcpy(event.group, group->name, sizeof event.group);
     for (struct jzx__link *link = ring->next; link != ring; link = link->next) {
-        const struct jzx__member *member = JZX_CONTAINER_OF(link, struct jzx__member, link);
-        jzx_actor_id to = member->id;
+        struct jzx__member *member = JZX_CONTAINER_OF(link, struct jzx__member, link);
         struct jzx__message *message = jzx__message_of(group->spare);
         group->spare = message->node.next;
-        message->node.generation = jzx_id_generation(to);
-        message->node.weight = 0;
-        message->node.lane = JZX__LANE_GROUP;
+        /* relaxed: a limit, and publishes nothing */
+        if (member->missed != 0 || jzx__atomic_load_relaxed(&member->waiting) >= max) {
+            tell_late(loop, me, member, message, &event);
+            continue;
+        }
+        /* relaxed: as above; the message is what is published */
+        jzx__atomic_add_relaxed(&member->waiting, 1u);
         message->sender = id;
         message->tag = tag;
-        memcpy(message->payload, &event, sizeof event);
-        memcpy(jzx__message_trailer(message), &member->subscription, sizeof member->subscription);
-        struct jzx__actor *actor = jzx__table_lookup(&loop->table, to);
-        if (actor == NULL || jzx__mailbox_deliver(loop, me, actor, message) != JZX_OK)
-            jzx__message_destroy(loop, me, message); /* it ends, and its subscription with it */
+        deliver(loop, me, member, message, &event);
     }
+}
+
+/* The first look at a message of a subscription that lasts (J7). */
+static void see_event(struct jzx_loop *loop, struct jzx__member *member,
+                      struct jzx__message *message) {
+    memcpy(jzx__message_trailer(message), &member->subscription, sizeof member->subscription);
+    if (message->tag != JZX_TAG_GROUP_LAGGED) {
+        /* relaxed: as where it is raised */
+        jzx__atomic_add_relaxed(&member->waiting, UINT32_MAX); /* minus one */
+        return;
+    }
+    jzx_group_event *notice = (void *)message->payload;
+    jzx__lock_acquire(&jzx__groups_of(loop)->lock);
+    notice->missed = member->missed;
+    member->missed = 0; /* from here on it is told again */
+    jzx__lock_release(&jzx__groups_of(loop)->lock);
 }
 
 /* It is the next to be handled: by then its subscription may have ended (J6). */
 static enum jzx__look begin_event(struct jzx__worker *me, const struct jzx__spot *at) {
     struct jzx__message *message = jzx__message_of(at->node);
-    const struct jzx__member *member = jzx__actor_part(at->actor, JZX__PART_DIRECTORY);
-    uint64_t subscription;
-    memcpy(&subscription, jzx__message_trailer(message), sizeof subscription);
+    struct jzx__member *member = jzx__actor_part(at->actor, JZX__PART_DIRECTORY);
+    uint64_t mark;
+    memcpy(&mark, jzx__message_trailer(message), sizeof mark);
     jzx__mailbox_looked(at->actor);
-    while (member != NULL && member->subscription != subscription)
+    while (member != NULL && member->subscription != (mark & ~UNSEEN))
         member = member->next;
-    if (member != NULL)
+    if (member != NULL) {
+        if ((mark & UNSEEN) != 0)
+            see_event(jzx__loop_of(me), member, message);
         return JZX__LOOK_HANDLE;
+    }
     jzx__spot_remove(at);
     me->pass_handled++; /* the books: it was accepted */
     jzx__message_destroy(jzx__loop_of(me), me, message);
@@ -507,6 +559,9 @@ static jzx_err watch(const struct caller *caller, struct jzx__group *group,
         jzx__list_push_back(&group->subscribers, &member->link);
         group->subscriber_count++;
         member->group = group;
+        member->missed = 0;
+        /* relaxed: nobody tells it yet, as the lock is held */
+        jzx__atomic_store_relaxed(&member->waiting, 0u);
         member->subscription = ++caller->groups->subscriptions;
     }
     if (count != NULL)

@@ -16,13 +16,16 @@
  *   J5  events are delivered under the lock: all subscribers see the same order.
  *   J6  an event has the number of the subscription that it is for, and is handled only while that
  *       one lasts: the subscriber looks when the event's turn comes.
+ *   J7  at most events_max events of a subscription wait for their first look. The message of the
+ *       next one becomes a notice that the subscriber lags; until that was looked at, the others
+ *       are counted in missed, and their messages freed.
  *
  * What an actor has with a group is one record in its cold record's list, whether it is a member,
  * a subscriber or both. The list and the number of joins are the turn's own (and, at the end, the
  * owner's); the rest is guarded by the lock.
  *
  * Rejected: a copy of the array for each change (a million joins would copy a million times); a
- * bounded buffer per subscriber, which overflows just when it matters. */
+ * buffer per subscriber that drops events silently. */
 #ifndef JZX_DIRECTORY_GROUPS_H
 #define JZX_DIRECTORY_GROUPS_H
 
@@ -73,8 +76,11 @@ struct jzx__member {
     jzx_actor_id id;
     uint32_t joins; /* 0: no member; the turn's own */
     uint32_t place;
-    uint64_t subscription; /* its number, 0 if there is none; the turn's own, too */
-    struct jzx__link link; /* in subscribers */
+    uint64_t subscription;    /* its number, 0 if there is none; the turn's own, too */
+    _Atomic uint32_t waiting; /* events not looked at (J7): raised under the lock, lowered by the
+                               * turn. A gauge for the limit alone */
+    uint32_t missed;          /* under the lock; not 0: a notice waits */
+    struct jzx__link link;    /* in subscribers */
 };
 
 struct jzx__groups {
@@ -83,6 +89,7 @@ struct jzx__groups {
     uint32_t count; /* of those that live */
     uint32_t max;
     uint32_t members_max;
+    uint32_t events_max;    /* J7 */
     uint64_t subscriptions; /* so many there were: numbers from 1 on */
     struct jzx__group *free;
     struct jzx__group *made;

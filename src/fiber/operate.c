@@ -10,6 +10,17 @@
 /* How often a fiber that drains looks at what it waits for. */
 #define OUTLAST_TICK_NS JZX_MS(1)
 
+jzx_err jzx__fiber_take_turn(jzx_context *ctx, const char *call) {
+    jzx_err err = JZX_OK;
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, call, &err);
+    if (fiber == NULL)
+        return err;
+    if (!jzx__fiber_goes_on(fiber))
+        err = jzx__fiber_wait(fiber, JZX__WISH_TURN, 0);
+    jzx__fiber_leave(fiber);
+    return err;
+}
+
 static jzx_err wait_for(jzx_context *ctx, struct jzx__op *op, uint64_t deadline_ns) {
     jzx_err err;
     struct jzx__wait_link link = {.source = &op->source};

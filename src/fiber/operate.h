@@ -5,6 +5,11 @@
 
 #include "op/op.h"
 
+/* Lets others run if the turn of the fiber is used up, or somebody wants something of it: before a
+ * call that may not wait. JZX_ERR_WOULD_SUSPEND (and what else on_wait says) if this is no fiber's
+ * own code. call is its public name. */
+jzx_err jzx__fiber_take_turn(jzx_context *ctx, const char *call);
+
 /* Waits for an operation that the fiber has begun (is_waited) and launched, and ends it. The err of
  * its result, and then its data go to the memory at data, which has room for the capacity, and
  * their length to *len; both may be NULL. JZX_ERR_TIMEOUT, JZX_ERR_CANCELLED (the actor works off

@@ -21,7 +21,8 @@ static void close_workers(struct jzx_loop *loop, uint32_t count) {
 }
 
 bool jzx__fibers_open(struct jzx_loop *loop, const jzx_config *config) {
-    const struct jzx__stacks_options options = {.idle_bytes_max = JZX__STACK_IDLE_BYTES_DEFAULT};
+    const struct jzx__stacks_options options = {.mapper = config->mapper,
+                                                .idle_bytes_max = JZX__STACK_IDLE_BYTES_DEFAULT};
     struct jzx__fiber_home *home = jzx__alloc(&loop->sched.allocator, sizeof *home);
     if (home == NULL)
         return false;

@@ -338,11 +338,11 @@ static jzx_err spawn(struct jzx_future *future, struct jzx__worker *me, struct j
     const struct async_bonds bonds = {
         {.ops = scope == NULL ? &lonely : &in_scope, .kind = JZX__KIND_ASYNC}, async, scope};
     jzx_actor_id id;
-    jzx_err err = jzx__spawn_bound(loop, me,
-                                   &JZX_SPAWN_OPTS(.behavior = be_nothing, .state = async->state,
-                                                   .mailbox_cap = 1, .name = async->name,
-                                                   .cleanup = async->cleanup),
-                                   &bonds.bonds, &id);
+    jzx_err err = jzx__spawn_bound(
+        loop, me,
+        &JZX_SPAWN_OPTS(.behavior = be_nothing, .state = async->state, .mailbox_cap = 1,
+                        .name = async->name, .cleanup = async->cleanup, .place = async->place),
+        &bonds.bonds, &id);
     if (err != JZX_OK)
         return err;
     if (scope != NULL)
@@ -418,6 +418,7 @@ static void fill(struct jzx_future *future, const jzx_async_type *type, const vo
     async->state_size = type->state_size;
     async->cleanup = opts->cleanup;
     async->is_detached = opts->detached;
+    async->place = opts->place;
     async->limit_ns = JZX_NEVER;
     async->name = opts->name != NULL ? opts->name : type->name;
     jzx_async_call(&async->root, type, async->state);

@@ -38,6 +38,7 @@ struct jzx__async {
     bool is_detached;
     bool is_kept;                /* its actor has a handle to its future */
     _Atomic uint8_t is_unwanted; /* somebody has cancelled it, perhaps before it had an actor */
+    uint16_t place;              /* of its actor */
     _Atomic uint64_t id;         /* of its actor; JZX_NOBODY: it was not started */
     struct jzx__await *on;       /* what waits, or NULL */
     struct jzx_future *failed;   /* a handle to the one that was rejected last, for its text */

@@ -33,11 +33,13 @@ static jzx_err start(struct jzx_future *future) {
 
 struct chain {
     struct jzx_future *input; /* a handle of its own */
-    jzx_then_fn then;         /* one of the three */
+    jzx_then_fn then;         /* one of the four */
+    jzx_then_future_fn then_future;
     jzx_catch_fn catch;
     jzx_finally_fn finally;
     void *arg;
     jzx_err err; /* of the input; JZX_ERR_CANCELLED also of the wait for it */
+    const char *text;
     jzx_await_op op;
 };
 
@@ -56,12 +58,41 @@ static jzx_poll pass(jzx_async *async, jzx_context *ctx, const struct chain *cha
     return jzx_async_done(async, JZX_OK, NULL);
 }
 
+/* The value of the input; of an object its place is *object. */
+static const void *value_of(const struct chain *chain, void **object) {
+    if ((chain->input->flags & JZX__FUTURE_MOVED) == 0)
+        return chain->input->value.bytes;
+    (void)jzx__future_read(chain->input, object);
+    return object;
+}
+
 static jzx_err call_then(jzx_context *ctx, const struct chain *chain, void *result) {
     void *object;
-    if ((chain->input->flags & JZX__FUTURE_MOVED) == 0)
-        return chain->then(ctx, chain->input->value.bytes, result, chain->arg);
-    (void)jzx__future_read(chain->input, &object);
-    return chain->then(ctx, &object, result, chain->arg);
+    return chain->then(ctx, value_of(chain, &object), result, chain->arg);
+}
+
+/* The next future takes the place of the input. *text says what is wrong with it. */
+static jzx_err call_then_future(jzx_context *ctx, struct chain *chain, const char **text) {
+    const struct jzx_future *result = jzx__async_of(ctx)->future;
+    jzx_future *next = NULL;
+    void *object;
+    jzx_err err = chain->then_future(ctx, value_of(chain, &object), &next, chain->arg);
+    *text = NULL;
+    if (err == JZX_OK && (next == NULL || next->home != result->home ||
+                          (next->value_size != result->value_size &&
+                           jzx__future_state(next) != JZX_FUTURE_REJECTED))) {
+        *text = next == NULL ? "the function of a then gave no future"
+                             : "the future that a then gave has another loop or size";
+        err = JZX_ERR_INVALID_ARG;
+    }
+    if (err != JZX_OK) {
+        jzx_future_release(next);
+        return err;
+    }
+    jzx_future_release(chain->input);
+    chain->input = next;
+    chain->then_future = NULL;
+    return JZX_OK;
 }
 
 static jzx_err call_catch(jzx_context *ctx, const struct chain *chain, void *result) {
@@ -72,6 +103,12 @@ static jzx_err call_catch(jzx_context *ctx, const struct chain *chain, void *res
 
 JZX_ASYNC(chain, struct chain, unsigned char) {
     JZX_TRY(self->err, jzx_op_await(&self->op, self->input, JZX_NEVER), NULL);
+    if (self->then_future != NULL && self->err == JZX_OK) {
+        self->err = call_then_future(ctx, self, &self->text);
+        if (self->err != JZX_OK)
+            return jzx_async_done(async, self->err, self->text);
+        JZX_TRY(self->err, jzx_op_await(&self->op, self->input, JZX_NEVER), NULL);
+    }
     if (self->then != NULL && self->err == JZX_OK)
         return jzx_async_done(async, call_then(ctx, self, jzx_out), NULL);
     if (self->catch != NULL && self->err != JZX_OK && jzx__future_is_settled(self->input))
@@ -108,7 +145,8 @@ static jzx_err make_chain(const struct chain *chain, size_t result_size, jzx_asy
                           jzx_future **result) {
     struct jzx__future_visit visit;
     if (chain->input == NULL || result == NULL ||
-        (chain->then == NULL && chain->catch == NULL && chain->finally == NULL))
+        (chain->then == NULL && chain->then_future == NULL && chain->catch == NULL &&
+         chain->finally == NULL))
         return JZX_ERR_INVALID_ARG;
     jzx_err err = JZX_ERR_LOOP_CLOSED;
     if (jzx__future_visit(chain->input->home, &visit))
@@ -120,6 +158,12 @@ static jzx_err make_chain(const struct chain *chain, size_t result_size, jzx_asy
 jzx_err jzx_future_then(jzx_future *input, size_t result_size, jzx_then_fn fn, void *arg,
                         jzx_future **result) {
     return make_chain(&(struct chain){.input = input, .then = fn, .arg = arg}, result_size,
+                      JZX_ASYNC_OPTS(.name = "then"), result);
+}
+
+jzx_err jzx_future_then_future(jzx_future *input, size_t result_size, jzx_then_future_fn fn,
+                               void *arg, jzx_future **result) {
+    return make_chain(&(struct chain){.input = input, .then_future = fn, .arg = arg}, result_size,
                       JZX_ASYNC_OPTS(.name = "then"), result);
 }
 
@@ -227,8 +271,9 @@ jzx_err jzx_future_map(jzx_loop *loop, const jzx_async_type *type, const void *s
     if (loop == NULL || result == NULL || !map_is_valid(type, states, count))
         return JZX_ERR_INVALID_ARG;
     struct jzx__worker *me = jzx__loop_visit(loop, &visit);
-    struct jzx_future *made =
-        jzx__combine_create(loop, me, JZX__COMBINE_ALL, count, type->result_size);
+    const struct jzx__combine_plan plan = {
+        .kind = JZX__COMBINE_ALL, .count = count, .input_size = type->result_size};
+    struct jzx_future *made = jzx__combine_create(loop, me, &plan);
     jzx__visit_end(&visit);
     if (made == NULL)
         return JZX_ERR_NO_MEMORY;

@@ -7,10 +7,11 @@
  *
  *   L1  the promise's place of the result is given up when the last item is let go (`kept`): so the
  *       block is there as long as a then of it can be run.
- *   L2  whoever settles the result closes it: takes the items out of inputs that are not settled.
- *       While the combinator is being built, its builder does that at the end.
- *   L3  values of inputs are written into the result's value under its lock, and only while it is
- *       not settled.
+ *   L2  one party decides the result, under its lock; it alone settles it then, and closes it:
+ *       takes the items out of inputs that are not settled. While the combinator is being built,
+ *       its builder does that at the end.
+ *   L3  values and errors of inputs are written into the result under its lock, and only while it
+ *       is not decided. So a reader that finds it settled needs no lock.
  *   L4  items are let go one after another by the outermost call of a thread: what the end of one
  *       input lets go is added to the end of that row. So a long chain needs no stack (F4). */
 #ifndef JZX_FUTURE_COMBINE_H
@@ -24,7 +25,8 @@ enum jzx__combine_kind {
     JZX__COMBINE_ALL,
     JZX__COMBINE_RACE,
     JZX__COMBINE_ANY,
-    JZX__COMBINE_SETTLED
+    JZX__COMBINE_SETTLED,
+    JZX__COMBINE_SOME
 };
 
 struct jzx__combine_item {
@@ -32,25 +34,45 @@ struct jzx__combine_item {
     struct jzx_future *result; /* which it is a part of */
 };
 
+/* The error of an input of any or some; L3. */
+struct jzx__combine_error {
+    jzx_err err; /* JZX_OK: it was not */
+    char *text;  /* of the allocator, or NULL */
+};
+
+#define JZX__COMBINE_NOBODY UINT32_MAX
+
 struct jzx__combine {
     uint8_t kind;
     bool cancels;          /* inputs that are left over are cancelled */
     bool is_map;           /* inputs are async functions, which it starts */
     bool is_built;         /* L2; under the lock of the result, as what follows */
+    bool is_decided;       /* L2 */
     bool is_over;          /* the result is settled */
-    uint32_t left;         /* inputs that are not settled */
+    uint32_t left;         /* inputs, or values of some, that are not there */
+    uint32_t spare;        /* of any and some: inputs that may be rejected still */
+    uint32_t winner;       /* L3: the input whose outcome the result has, or NOBODY */
     uint32_t next;         /* of a map: the first that was not started */
     uint32_t count;        /* never changes, as the next */
+    uint32_t wanted;       /* of some: how many values; else count */
     uint32_t input_size;   /* of the value of an input */
     _Atomic uint32_t kept; /* L1: items that were not let go, and the builder. Decides */
     struct jzx__combine_item items[];
+    /* of any and some, behind the items: as many struct jzx__combine_error */
+};
+
+/* The parameters of a new combinator. */
+struct jzx__combine_plan {
+    enum jzx__combine_kind kind;
+    size_t count;
+    size_t wanted; /* of some; at most count, or more: then it is rejected */
+    size_t input_size;
 };
 
 /* A result without inputs: the caller fills items[].then.future with handles that become its own,
  * and builds it, or abandons it. NULL without memory. In a visit. */
 struct jzx_future *jzx__combine_create(struct jzx_loop *loop, struct jzx__worker *me,
-                                       enum jzx__combine_kind kind, size_t count,
-                                       size_t input_size);
+                                       const struct jzx__combine_plan *plan);
 
 struct jzx__combine *jzx__combine_of(struct jzx_future *result);
 

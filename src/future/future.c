@@ -187,8 +187,7 @@ static bool settle(struct jzx_future *future, struct jzx__worker *me,
     return true;
 }
 
-/* A copy of the text, cut; NULL if there is none, or no memory. */
-static char *copy_text(const struct jzx__future_home *home, const char *text) {
+char *jzx__future_text_copy(const struct jzx__future_home *home, const char *text) {
     if (text == NULL || text[0] == '\0')
         return NULL;
     char *copy = jzx__alloc(&home->allocator, JZX_FUTURE_TEXT_MAX + 1);
@@ -197,7 +196,7 @@ static char *copy_text(const struct jzx__future_home *home, const char *text) {
     return copy;
 }
 
-static void free_text(const struct jzx__future_home *home, char *text) {
+void jzx__future_text_free(const struct jzx__future_home *home, char *text) {
     if (text != NULL)
         jzx__free(&home->allocator, text, JZX_FUTURE_TEXT_MAX + 1);
 }
@@ -209,10 +208,10 @@ jzx_err jzx__future_resolve(struct jzx_future *future, struct jzx__worker *me, c
 
 jzx_err jzx__future_reject(struct jzx_future *future, struct jzx__worker *me, jzx_err err,
                            const char *text) {
-    const struct outcome outcome = {.err = err, .text = copy_text(future->home, text)};
+    const struct outcome outcome = {.err = err, .text = jzx__future_text_copy(future->home, text)};
     if (settle(future, me, &outcome))
         return JZX_OK;
-    free_text(future->home, outcome.text);
+    jzx__future_text_free(future->home, outcome.text);
     return JZX_ERR_CANCELLED;
 }
 
@@ -275,7 +274,7 @@ static void release_outcome(struct jzx_future *future, const struct jzx__future_
     if (state == JZX_FUTURE_REJECTED && !seen && future->err != JZX_ERR_CANCELLED)
         report(future, visit);
     if (state == JZX_FUTURE_REJECTED && (future->flags & JZX__FUTURE_TEXT))
-        free_text(future->home, future->value.text);
+        jzx__future_text_free(future->home, future->value.text);
     if (state == JZX_FUTURE_RESOLVED && (future->flags & JZX__FUTURE_MOVED)) {
         /* relaxed: as above */
         void *object = jzx__atomic_load_relaxed(&future->value.moved.object);
@@ -442,7 +441,7 @@ static jzx_err fulfil(struct jzx_future *future, const struct outcome *outcome) 
         return JZX_OK;
     }
     jzx__future_visit_end(home, &visit);
-    free_text(home, outcome->text);
+    jzx__future_text_free(home, outcome->text);
     drop_moved(outcome);
     let_go(future, JZX__HOLDER_PROMISE, false);
     return err;
@@ -476,7 +475,7 @@ jzx_err jzx_promise_reject(jzx_promise *promise, jzx_err err, const char *text) 
         return JZX_ERR_INVALID_ARG;
     struct jzx_future *future = future_of(promise);
     const struct outcome outcome = {.err = err == JZX_OK ? JZX_ERR_INVALID_ARG : err,
-                                    .text = copy_text(future->home, text)};
+                                    .text = jzx__future_text_copy(future->home, text)};
     jzx_err done = fulfil(future, &outcome);
     return err == JZX_OK ? JZX_ERR_INVALID_ARG : done;
 }

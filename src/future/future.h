@@ -120,6 +120,10 @@ jzx_err jzx__future_copy(struct jzx_future *future, struct jzx__worker *me,
 /* Gives up JZX__HOLDER_PROMISE or handles. Not in a visit of the caller's own. */
 void jzx__future_let_go(struct jzx_future *future, uint32_t holders);
 
+/* A copy of the text of an error, cut; NULL if there is none, or no memory. And its end. */
+char *jzx__future_text_copy(const struct jzx__future_home *home, const char *text);
+void jzx__future_text_free(const struct jzx__future_home *home, char *text);
+
 /* Copies the value out, or says why not: of a settled one. */
 jzx_err jzx__future_read(struct jzx_future *future, void *value);
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/os_error.h"
+#include "io/fd_waits.h"
 
 #include "jzx/io.h"
 
@@ -62,6 +63,7 @@ bool jzx__io_open(struct jzx_loop *loop, const jzx_config *config) {
     io->probe = (struct jzx__poller){.ops = &jzx__poller_epoll, .fd = -1};
     io->watches_max = config->max_io_watchers;
     jzx__lock_init(&io->lock);
+    jzx__lock_init(&io->waits_lock);
     loop->parts[JZX__PART_IO] = io;
     return true;
 }
@@ -70,6 +72,7 @@ static void close_worker(struct jzx_loop *loop, struct jzx__worker *worker) {
     struct jzx__reactor *reactor = jzx__reactor_of(worker);
     if (reactor == NULL)
         return;
+    jzx__fd_waits_destroy(loop, reactor);
     jzx__reactor_deinit(reactor);
     jzx__free(&loop->sched.allocator, reactor, sizeof *reactor);
     jzx__actor_worker_of(worker)->parts[JZX__PART_IO] = NULL;
@@ -84,6 +87,7 @@ void jzx__io_close(struct jzx_loop *loop) {
         io->probe.ops->close(&io->probe);
     if (io->by_fd != NULL)
         jzx__free(&loop->sched.allocator, io->by_fd, io->fd_cap * sizeof *io->by_fd);
+    jzx__lock_deinit(&io->waits_lock);
     jzx__lock_deinit(&io->lock);
     jzx__free(&loop->sched.allocator, io, sizeof *io);
     loop->parts[JZX__PART_IO] = NULL;

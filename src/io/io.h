@@ -22,7 +22,9 @@ struct jzx__io {
     uint32_t fd_cap;              /* places there */
     uint32_t watch_count;
     uint32_t watches_max;
-    jzx_io_backend backend; /* AUTO unless something else was asked for */
+    struct jzx__lock waits_lock; /* of the next, and of all waits: see fd_waits.h */
+    bool waits_are_over;         /* the loop ends */
+    jzx_io_backend backend;      /* AUTO unless something else was asked for */
     /* The layer above's, set once: an actor with a jzx__actor_io ends, and so do its sockets. */
     void (*close_sockets)(struct jzx__worker *me, struct jzx__actor *actor);
 };

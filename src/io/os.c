@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -75,6 +76,17 @@ static ssize_t write_fd(int fd, const void *buffer, size_t size) {
 
 static int close_fd(int fd) {
     return checked(close(fd));
+}
+
+static int poll_fd(int fd, uint32_t events) {
+    struct pollfd polled = {.fd = fd, .events = (short)events};
+    int count;
+    do
+        count = checked(poll(&polled, 1, 0));
+    while (count == -EINTR);
+    if (count <= 0)
+        return count;
+    return polled.revents & POLLNVAL ? -EBADF : polled.revents;
 }
 
 static int is_open_fd(int fd) {
@@ -274,6 +286,7 @@ const struct jzx__os jzx__os_system = {
     .read = read_fd,
     .write = write_fd,
     .close = close_fd,
+    .poll = poll_fd,
     .is_open = is_open_fd,
     .socket = make_socket,
     .socketpair = make_pair,

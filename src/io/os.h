@@ -23,6 +23,8 @@ struct jzx__os {
     int (*epoll_ctl)(int epoll, int op, int fd, struct epoll_event *event);
     /* Waits for at most timeout_ns; JZX_NEVER: for ever. */
     int (*epoll_wait)(int epoll, struct epoll_event *events, int count_max, uint64_t timeout_ns);
+    /* poll(2) of one descriptor, at once: its POLL* bits, 0, or -EBADF if it is not open. */
+    int (*poll)(int fd, uint32_t events);
     int (*eventfd)(void);
     int (*signalfd)(const sigset_t *signals);
     ssize_t (*read)(int fd, void *buffer, size_t size);

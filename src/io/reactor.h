@@ -63,6 +63,8 @@ struct jzx__reactor_slot {
     uint32_t next_free; /* one more than an index; 0: none */
 };
 
+struct jzx__fd_waits;
+
 struct jzx__reactor {
     struct jzx__worker *worker;
     const jzx_allocator *allocator;
@@ -74,6 +76,7 @@ struct jzx__reactor {
     uint32_t checked;    /* registrations with check */
     uint32_t next_check; /* slot */
     uint32_t event_count;
+    struct jzx__fd_waits *waits;                     /* fd_waits.h; NULL: nobody has waited here */
     struct jzx__poll_event events[JZX__POLL_EVENTS]; /* fetched, not handled yet */
 };
 

@@ -5,6 +5,7 @@
 #include "actor/mailbox.h"
 #include "actor/pin.h"
 #include "base/alloc.h"
+#include "io/fd_waits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -492,6 +493,7 @@ static size_t size_bytes(const void *record) {
 }
 
 const struct jzx__part_ops jzx__part_io = {.open = jzx__io_open,
+                                           .halt = jzx__fd_waits_halt,
                                            .close = jzx__io_close,
                                            .init = init,
                                            .cancel = cancel,

@@ -51,6 +51,7 @@ void jzx__config_fill(jzx_config *config) {
     default_to(&config->steal_batch, JZX_DEFAULT_STEAL_BATCH);
     default_to(&config->max_groups, JZX_UNLIMITED);
     default_to(&config->max_members_per_group, JZX_UNLIMITED);
+    default_to(&config->max_group_events, 64);
     default_to(&config->max_calls, JZX_DEFAULT_MAX_CALLS);
     if (config->on_wait == JZX_ON_WAIT_DEFAULT)
         config->on_wait = JZX_ON_WAIT_REFUSE;
@@ -63,7 +64,7 @@ void jzx__config_fill(jzx_config *config) {
 /* What depends on the machine, and is not written into a user's configuration. */
 static void fill_threads(jzx_config *config) {
     if (config->workers == 0)
-        config->workers = jzx__cpus_available();
+        config->workers = jzx__cpus_available(&config->allocator);
     if (config->workers > JZX_WORKERS_MAX)
         config->workers = JZX_WORKERS_MAX;
     if (config->spare_threads_max == JZX_NONE)
@@ -79,6 +80,12 @@ void jzx__config_settle(jzx_config *config) {
 
 jzx_err jzx_config_init(jzx_config *config, size_t size) {
     jzx_config full = JZX_CONFIG();
+    jzx__config_fill(&full);
+    return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
+}
+
+jzx_err jzx_config_init_one_thread(jzx_config *config, size_t size) {
+    jzx_config full = JZX_CONFIG_ONE_THREAD();
     jzx__config_fill(&full);
     return jzx__init_sized(config, size, &full, sizeof full) ? JZX_OK : JZX_ERR_INVALID_ARG;
 }
@@ -115,6 +122,8 @@ static const char *wrong_thread_field(const jzx_config *config) {
         return "max_groups";
     if (config->max_members_per_group == JZX_NONE)
         return "max_members_per_group";
+    if (config->max_group_events == JZX_NONE)
+        return "max_group_events";
     if ((config->contain & ~(uint32_t)(JZX_CONTAIN_OVERFLOW | JZX_CONTAIN_FAULTS)) != 0)
         return "contain";
     if (config->max_calls == JZX_NONE)
@@ -133,10 +142,10 @@ static const char *wrong_thread_field(const jzx_config *config) {
 }
 
 static const char *wrong_field(const jzx_config *config) {
-    if ((config->allocator.alloc == NULL) != (config->allocator.free == NULL) ||
-        (config->allocator.alloc == jzx__allocator_default.alloc) !=
-            (config->allocator.free == jzx__allocator_default.free))
-        return "allocator"; /* both, or none */
+    if (!jzx__allocator_is_valid(&config->allocator))
+        return "allocator";
+    if ((config->mapper.map == NULL) != (config->mapper.unmap == NULL))
+        return "mapper"; /* both, or none */
     if ((unsigned)config->log.level > JZX_LOG_DEBUG)
         return "log";
     if (config->max_actors > JZX_ACTORS_MAX && config->max_actors != JZX_UNLIMITED)

@@ -6,6 +6,7 @@
 #include "actor/loop.h"
 #include "base/log.h"
 #include "file/uring.h"
+#include "process/process.h"
 #include "sched/crew.h"
 #include "super/super.h"
 #include "super/tree.h"
@@ -67,6 +68,32 @@ static void print_files(const struct dump *dump, const jzx_loop *loop) {
               (ull)books.taken, (ull)books.refused, (ull)books.undone);
     else
         print(dump, "files     threads: io_uring is not used");
+}
+
+/* "; 3 steps, started at 7 ms, parent 2.1", as far as the process keeps account. */
+static void describe_account(const jzx_actor_info *info, char *text, size_t size) {
+    text[0] = '\0';
+    if (info->is_partial ||
+        (info->steps == 0 && info->started_ns == 0 && info->parent == JZX_NOBODY))
+        return;
+    int length = snprintf(text, size, "; %llu steps, started at %llu ms", (ull)info->steps,
+                          (ull)(info->started_ns / 1000000u));
+    if (info->parent != JZX_NOBODY)
+        snprintf(text + length, size - (size_t)length, ", parent %u.%u", jzx_id_index(info->parent),
+                 jzx_id_generation(info->parent));
+}
+
+static void print_processes(const struct dump *dump, jzx_loop *loop) {
+    jzx_process_info info = {.size = sizeof info};
+    uint64_t cursor = 0;
+    char account[LINE_SIZE / 2];
+    print(dump, "processes %u", jzx__process_count(loop));
+    for (uint32_t i = 0; i < SHOWN_MAX && jzx_process_next(loop, &cursor, &info) == JZX_OK; i++) {
+        describe_account(&info.actor, account, sizeof account);
+        print(dump, "  process %u.%u%s%s is %s%s", jzx_id_index(info.id),
+              jzx_id_generation(info.id), info.actor.name[0] == '\0' ? "" : " ", info.actor.name,
+              jzx_process_state_name(info.state), account);
+    }
 }
 
 /* "7.1 name", or "7.1" if it has none, or has ended meanwhile. */
@@ -252,6 +279,7 @@ jzx_err jzx_loop_dump(const jzx_loop *loop, jzx_dump_fn line, void *ctx) {
           /* relaxed: a picture of the moment */
           jzx__atomic_load_relaxed(&loop->sched.active), loop->sched.cpu_count);
     print_books(&dump, loop);
+    print_processes(&dump, (jzx_loop *)(uintptr_t)loop);
     print_files(&dump, loop);
     for (uint32_t i = 0; i < loop->sched.worker_count; i++)
         print_worker(&dump, loop, i);

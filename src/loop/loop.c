@@ -243,7 +243,9 @@ static void end_all_actors(struct jzx_loop *loop, struct jzx__worker *me) {
         if (jzx__worker_owns(me, &actor->task)) {
             jzx__worker_unqueue(me, &actor->task);
             actor->task.place = JZX__RUNNING;
-            jzx__actor_end(me, actor, reason_of_end(actor), NULL);
+            jzx_exit_reason reason = reason_of_end(actor);
+            jzx__actor_end(me, actor, reason,
+                           reason == JZX_EXIT_SHUTDOWN ? JZX_SHUTDOWN_TEXT : NULL);
         }
         /* Looked at only if there is one: others may fill a free slot now. */
         if (jzx__actor_worker_of(me)->endings != 0 && waits_for_parts(me, actor))

@@ -79,40 +79,6 @@ static jzx_err poll(struct jzx_manual *manual, size_t max, bool (*more)(void *ar
     return err;
 }
 
-/* HANDLING, with a batch that was made in this call, so that manual->waiting is true; or *has is
- * false. What was begun before, and the init, come first. */
-static jzx_err obtain_afresh(struct jzx_manual *manual, size_t *count, bool *has) {
-    for (;;) {
-        bool looked = false;
-        jzx_err err = obtain(manual, &looked, has);
-        if (err != JZX_OK || !*has)
-            return err;
-        if (manual->init != NULL || (!looked && jzx__manual_has_begun(manual))) {
-            handle(manual, count);
-            continue;
-        }
-        if (looked)
-            return JZX_OK;
-        jzx__manual_give(manual);
-        looked = true;
-        err = obtain(manual, &looked, has);
-        if (err != JZX_OK || !*has || manual->init == NULL)
-            return err;
-    }
-}
-
-static jzx_err drain(struct jzx_manual *manual, size_t *count) {
-    bool has;
-    jzx__manual_count(manual, true);
-    jzx_err err = obtain_afresh(manual, count, &has);
-    jzx__manual_count(manual, false);
-    if (err != JZX_OK || !has)
-        return err;
-    size_t max = *count + manual->waiting;
-    handle(manual, count);
-    return poll(manual, max, NULL, NULL, count);
-}
-
 /* ---- the calls ---- */
 
 /* One that other calls may give up meanwhile. */
@@ -145,11 +111,12 @@ jzx_err jzx_manual_poll_one(jzx_manual *manual, bool *handled) {
     return err;
 }
 
-jzx_err jzx_manual_drain(jzx_manual *manual, size_t *count) {
+static jzx_err poll_many(jzx_manual *manual, size_t max, bool (*more)(void *arg), void *arg,
+                         size_t *count) {
     size_t handled = 0;
     jzx_err err = enter(manual);
     if (err == JZX_OK) {
-        err = drain(manual, &handled);
+        err = poll(manual, max, more, arg, &handled);
         leave(manual);
     }
     if (count != NULL)
@@ -157,17 +124,18 @@ jzx_err jzx_manual_drain(jzx_manual *manual, size_t *count) {
     return err;
 }
 
+jzx_err jzx_manual_drain(jzx_manual *manual, uint32_t max_messages, size_t *count) {
+    const bool is_bounded = max_messages != 0 && max_messages != JZX_UNLIMITED;
+    return poll_many(manual, is_bounded ? max_messages : SIZE_MAX, NULL, NULL, count);
+}
+
 jzx_err jzx_manual_poll_while(jzx_manual *manual, bool (*more)(void *arg), void *arg,
                               size_t *count) {
-    size_t handled = 0;
-    jzx_err err = more == NULL ? JZX_ERR_INVALID_ARG : enter(manual);
-    if (err == JZX_OK) {
-        err = poll(manual, SIZE_MAX, more, arg, &handled);
-        leave(manual);
-    }
+    if (more != NULL)
+        return poll_many(manual, SIZE_MAX, more, arg, count);
     if (count != NULL)
-        *count = handled;
-    return err;
+        *count = 0;
+    return JZX_ERR_INVALID_ARG;
 }
 
 void *jzx_manual_state(jzx_manual *manual) {

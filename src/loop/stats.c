@@ -2,6 +2,7 @@
 /* The observer and the counters of a loop, as its users see them. */
 #include "actor/loop.h"
 #include "base/sized.h"
+#include "process/process.h"
 
 #include <string.h>
 
@@ -44,6 +45,8 @@ jzx_err jzx_loop_stats(const jzx_loop *loop, jzx_stats *stats) {
     uint64_t done = sum.handled + sum.dead;
     sum.waiting = sum.accepted > done ? sum.accepted - done : 0;
     sum.dead_letters = sum.dead + sum.refused_no_actor;
+    sum.global_depth = jzx__global_count(&loop->sched.global);
+    sum.processes = jzx__process_count(loop);
     jzx__write_sized(stats, &sum);
     return JZX_OK;
 }

@@ -17,10 +17,17 @@
 /* Behaviours that the line about the limit of spare threads can name. */
 #define STALLED_MAX 16u
 
+static uint64_t default_deadline(const jzx_loop *loop) {
+    uint64_t now = jzx_loop_now(loop);
+    return now < JZX_NEVER - JZX_DEFAULT_LOOP_STOP ? now + JZX_DEFAULT_LOOP_STOP : JZX_NEVER;
+}
+
 jzx_err jzx_loop_stop(jzx_loop *loop, uint64_t deadline_ns) {
     if (loop == NULL)
         return JZX_ERR_INVALID_ARG;
     struct jzx__sched *sched = &loop->sched;
+    if (deadline_ns == 0)
+        deadline_ns = default_deadline(loop);
     /* relaxed: a first guess for the exchange below */
     uint64_t deadline = jzx__atomic_load_relaxed(&sched->stop_deadline_ns);
     /* pairs with the load of worker 0, which sees the state below */

@@ -283,7 +283,7 @@ static jzx_err accept_in_fiber(jzx_context *ctx, const char *call, jzx_listener 
                                uint64_t deadline_ns, jzx_stream *stream) {
     struct fiber_accept own;
     bool is_late = false;
-    jzx_err err = jzx__socket_take_turn(ctx, call);
+    jzx_err err = jzx__fiber_take_turn(ctx, call);
     if (err == JZX_OK && stream == NULL)
         err = JZX_ERR_INVALID_ARG;
     while (err == JZX_OK) {

@@ -312,7 +312,7 @@ static jzx_err connect_in_fiber(jzx_context *ctx, const struct request *request,
 static jzx_err connect_any(jzx_context *ctx, bool is_unix, const char *address,
                            const jzx_connect_opts *opts, uint64_t deadline_ns, jzx_stream *stream) {
     struct request request;
-    jzx_err err = jzx__socket_take_turn(ctx, is_unix ? "jzx_unix_connect" : "jzx_tcp_connect");
+    jzx_err err = jzx__fiber_take_turn(ctx, is_unix ? "jzx_unix_connect" : "jzx_tcp_connect");
     if (err == JZX_OK)
         err = stream == NULL ? JZX_ERR_INVALID_ARG : read_request(&request, address, is_unix, opts);
     return err != JZX_OK ? err : connect_in_fiber(ctx, &request, deadline_ns, stream);

@@ -622,17 +622,6 @@ jzx_err jzx__socket_await(jzx_context *ctx, struct jzx__socket_wait *wait,
     return err == JZX_ERR_CLOSED ? JZX_OK : err;
 }
 
-jzx_err jzx__socket_take_turn(jzx_context *ctx, const char *call) {
-    jzx_err err = JZX_OK;
-    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, call, &err);
-    if (fiber == NULL)
-        return err;
-    if (!jzx__fiber_goes_on(fiber))
-        err = jzx__fiber_wait(fiber, JZX__WISH_TURN, 0);
-    jzx__fiber_leave(fiber);
-    return err;
-}
-
 bool jzx__socket_wake_one(struct jzx__source *source, struct jzx__worker *me) {
     struct jzx__wake wake;
     if (jzx__list_is_empty(&source->waiting) ||

@@ -39,6 +39,7 @@
 #define JZX_NET_SOCKET_H
 
 #include "actor/message.h"
+#include "fiber/operate.h"
 #include "io/io.h"
 #include "op/op.h"
 
@@ -248,11 +249,6 @@ void jzx__done_drop(struct jzx__done *done, struct jzx__message *message);
  * handle. */
 jzx_err jzx__socket_await(jzx_context *ctx, struct jzx__socket_wait *wait,
                           struct jzx__source *source, uint64_t deadline_ns);
-
-/* Lets others run if the turn of the fiber is used up, or somebody wants something of it: before a
- * call that may not wait. JZX_ERR_WOULD_SUSPEND (and what else on_wait says) if this is no fiber's
- * own code. */
-jzx_err jzx__socket_take_turn(jzx_context *ctx, const char *call);
 
 /* Wakes the first that waits at a source, or all. Under the lock. */
 bool jzx__socket_wake_one(struct jzx__source *source, struct jzx__worker *me);

@@ -199,7 +199,7 @@ static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_udp handle,
 static jzx_err send_in_fiber(jzx_context *ctx, const char *call, jzx_udp handle,
                              struct fiber_send *own, uint64_t deadline_ns) {
     struct jzx__socket_wait wait = {.handle = handle};
-    jzx_err err = jzx__socket_take_turn(ctx, call);
+    jzx_err err = jzx__fiber_take_turn(ctx, call);
     if (err == JZX_OK && !is_valid(own->load.datagrams, own->load.count))
         err = JZX_ERR_INVALID_ARG;
     while (err == JZX_OK) {

@@ -164,7 +164,7 @@ jzx_err jzx_stream_write(jzx_context *ctx, jzx_stream stream, const void *buf, s
     struct iovec part = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
     struct iovec copy;
     struct request request = {.parts = &part, .part_count = 1};
-    jzx_err err = jzx__socket_take_turn(ctx, "jzx_stream_write");
+    jzx_err err = jzx__fiber_take_turn(ctx, "jzx_stream_write");
     if (err != JZX_OK)
         return err;
     return is_valid(&request) ? write_in_fiber(ctx, stream, &request, &copy, deadline_ns, NULL)
@@ -175,7 +175,7 @@ jzx_err jzx_stream_writev(jzx_context *ctx, jzx_stream stream, const struct iove
                           size_t count, uint64_t deadline_ns) {
     struct iovec copies[JZX_STREAM_PARTS_MAX];
     struct request request = {.parts = parts, .part_count = count};
-    jzx_err err = jzx__socket_take_turn(ctx, "jzx_stream_writev");
+    jzx_err err = jzx__fiber_take_turn(ctx, "jzx_stream_writev");
     if (err != JZX_OK)
         return err;
     return is_valid(&request) ? write_in_fiber(ctx, stream, &request, copies, deadline_ns, NULL)
@@ -185,7 +185,7 @@ jzx_err jzx_stream_writev(jzx_context *ctx, jzx_stream stream, const struct iove
 jzx_err jzx_stream_sendfile(jzx_context *ctx, jzx_stream stream, int fd, uint64_t offset,
                             size_t len, uint64_t deadline_ns, size_t *sent) {
     struct request request = {.kind = JZX__WRITE_FILE, .fd = fd, .offset = offset, .len = len};
-    jzx_err err = jzx__socket_take_turn(ctx, "jzx_stream_sendfile");
+    jzx_err err = jzx__fiber_take_turn(ctx, "jzx_stream_sendfile");
     if (err != JZX_OK)
         return err;
     return is_valid(&request) ? write_in_fiber(ctx, stream, &request, NULL, deadline_ns, sent)
@@ -194,7 +194,7 @@ jzx_err jzx_stream_sendfile(jzx_context *ctx, jzx_stream stream, int fd, uint64_
 
 jzx_err jzx_stream_shutdown(jzx_context *ctx, jzx_stream stream, uint64_t deadline_ns) {
     const struct request request = {.kind = JZX__WRITE_SHUTDOWN};
-    jzx_err err = jzx__socket_take_turn(ctx, "jzx_stream_shutdown");
+    jzx_err err = jzx__fiber_take_turn(ctx, "jzx_stream_shutdown");
     return err != JZX_OK ? err : write_in_fiber(ctx, stream, &request, NULL, deadline_ns, NULL);
 }
 

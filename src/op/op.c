@@ -191,6 +191,11 @@ void jzx__op_launch(struct jzx__op *op) {
     JZX_ASSERT((before & JZX__OP_HOLDERS) == (op->has_target ? 0 : JZX__OP_LISTED));
 }
 
+void jzx__op_bring(struct jzx__op *op, struct jzx__worker *to) {
+    JZX_ASSERT(!op->borrows); /* the node is for O9 then */
+    (void)jzx__worker_bring(to, JZX__FEED_OP_MAIL, &op->mail);
+}
+
 bool jzx__op_is_cancelled(struct jzx__op *op) {
     return (mark(op, 0) & JZX__OP_CANCEL) != 0; /* a write, so that it and CANCEL have an order */
 }
@@ -500,20 +505,27 @@ static struct jzx__ending_kept *quiesce(struct jzx__worker *me, struct jzx__acto
     return jzx__list_is_empty(&ops->held) ? NULL : ops->kept;
 }
 
-/* Completions that ends wait for have come. */
-static void take_mail(struct jzx__worker *me, uint32_t max) {
+/* An end has waited for its completion (O9). */
+static void take_held(struct jzx__op *op, struct jzx__worker *me) {
     struct jzx_loop *loop = jzx__loop_of(me);
+    struct jzx__actor *actor = jzx__table_slot(&loop->table, jzx_id_index(op->owner));
+    struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
+    jzx__list_remove(&op->at_owner);
+    let_go(op, me, JZX__OP_LISTED);
+    if (jzx__list_is_empty(&ops->held) && actor->task.place == JZX__ENDING && !ops->aborts)
+        jzx__actor_finish(me, actor, ops->kept);
+}
+
+static void take_mail(struct jzx__worker *me, uint32_t max) {
     struct jzx__mpsc_node *node = jzx__mpsc_take_all(jzx__worker_queue(me, JZX__FEED_OP_MAIL));
     (void)max;
     while (node != NULL) {
         struct jzx__op *op = JZX_CONTAINER_OF(node, struct jzx__op, mail);
-        struct jzx__actor *actor = jzx__table_slot(&loop->table, jzx_id_index(op->owner));
-        struct jzx__actor_ops *ops = jzx__actor_part(actor, JZX__PART_OP);
         node = node->next;
-        jzx__list_remove(&op->at_owner);
-        let_go(op, me, JZX__OP_LISTED);
-        if (jzx__list_is_empty(&ops->held) && actor->task.place == JZX__ENDING && !ops->aborts)
-            jzx__actor_finish(me, actor, ops->kept);
+        if (op->borrows)
+            take_held(op, me);
+        else
+            op->ops->arrive(op, me);
     }
 }
 

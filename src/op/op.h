@@ -35,6 +35,8 @@
  *       slot. The part that does the work completes it before its loop closes, as all others.
  *   O11 an operation that anybody may complete by its id (CLAIMABLE, from begin on) is claimed
  *       first: CLAIMED is set by one at a time, which is the part that has PENDING.
+ *   O12 one that does not borrow may be brought to a worker, once. The part does not complete it
+ *       before it has arrived: PENDING keeps the slot meanwhile.
  *
  * Rejected: the record inside of the message (who cancels with an old id would read a block that is
  * somebody else's); a lock per operation in place of the word (a completion on the owner's own
@@ -85,6 +87,9 @@ struct jzx__op_ops {
     bool (*revoke)(struct jzx__op *op, struct jzx__worker *me);
     /* All that the turn revokes is back: serves operations that wait for it. NULL: none can. */
     void (*restore)(struct jzx__op *op, struct jzx__worker *me);
+    /* jzx__op_bring has brought it: on that worker's thread, or where the mail of a loop that ends
+     * is taken. NULL: nobody brings it. */
+    void (*arrive)(struct jzx__op *op, struct jzx__worker *me);
     /* The slot is about to be freed (O2): the message was handled, or dropped. Any thread, in a
      * visit; never blocks; me may be NULL. NULL: the part has nothing beside the slot. */
     void (*release)(struct jzx__op *op, struct jzx__worker *me);
@@ -119,7 +124,7 @@ struct jzx__op {
         struct jzx__source source;    /* of one that a fiber waits for (O8) */
         struct jzx__op_target target; /* of one that has one (O10) */
     };
-    struct jzx__mpsc_node mail; /* HELD and complete: on its way to home */
+    struct jzx__mpsc_node mail; /* HELD and complete: on its way to home; or brought (O12) */
     struct jzx__worker *home;   /* HELD: of the owner */
     int16_t err;                /* DONE: a jzx_err; as the next two */
     uint16_t os_error;
@@ -204,6 +209,9 @@ jzx_err jzx__op_begin_for(struct jzx_loop *loop, struct jzx__worker *me,
 
 /* It is PENDING, and can be cancelled. */
 void jzx__op_launch(struct jzx__op *op);
+
+/* Has ops->arrive called at that worker (O12). Any thread; needs no memory. */
+void jzx__op_bring(struct jzx__op *op, struct jzx__worker *to);
 
 /* True if somebody has asked for its cancel. A part that publishes something for its own cancel
  * before this call, and finds false, knows that the cancel will see it. */

@@ -24,10 +24,6 @@ static bool type_is_right(const jzx_pool_type *type) {
            type->slot_size > head && type->slot_size - head >= type->value_size;
 }
 
-static bool allocator_is_right(const jzx_allocator *allocator) {
-    return allocator == NULL || (allocator->alloc == NULL) == (allocator->free == NULL);
-}
-
 /* The least mask that is at least the capacity: so it is no slot's index (V2). */
 static uint64_t mask_for(uint32_t capacity) {
     return UINT64_MAX >> __builtin_clzll(capacity);
@@ -42,14 +38,13 @@ jzx_err jzx_pool_create(const jzx_pool_type *type, uint32_t capacity,
                         const jzx_allocator *allocator, jzx_pool **pool) {
     jzx_pool_type full;
     if (pool == NULL || capacity == 0 || !jzx__read_sized(&full, sizeof full, type) ||
-        !type_is_right(&full) || !allocator_is_right(allocator))
+        !type_is_right(&full) || !jzx__allocator_is_valid(allocator))
         return JZX_ERR_INVALID_ARG;
     type = &full;
     size_t size;
     if (!jzx__size_array(&size, capacity, type->slot_size))
         return JZX_ERR_NO_MEMORY;
-    bool has_hooks = allocator != NULL && allocator->alloc != NULL;
-    const jzx_allocator *hooks = has_hooks ? allocator : &jzx__allocator_default;
+    const jzx_allocator *hooks = jzx__allocator_or_default(allocator);
     struct jzx__pool *made = jzx__alloc(hooks, sizeof *made);
     if (made == NULL)
         return JZX_ERR_NO_MEMORY;

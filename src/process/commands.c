@@ -274,7 +274,7 @@ void jzx__commands_dispatch(jzx_context *ctx, struct jzx__process *process) {
         struct jzx__yield *yield = jzx__out_at(out, i);
         if (yield->err == JZX_OK) {
             yield->err = dispatch(ctx, process, yield);
-            jzx__yield_drop(out->allocator, yield);
+            jzx__yield_drop(out, yield);
         }
         if (yield->err != JZX_OK)
             *jzx__out_at(out, kept++) = *yield; /* P4 */

@@ -22,6 +22,7 @@ struct jzx__commands {
     _Atomic uint32_t is_frozen;                         /* Decides; set under the lock, once */
     struct jzx__command_page *pages[JZX__COMMAND_PAGE]; /* by the high byte; NULL: none. The first
                                                          * is always there */
+    _Atomic uint32_t process_count;                     /* a gauge, written by any thread */
 };
 
 /* Without handlers yet; those below JZX_COMMAND_CUSTOM are put into jzx__commands_first before the

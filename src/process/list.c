@@ -30,6 +30,19 @@ static jzx_process_state state_of(const jzx_actor_info *info) {
     return info->wait == JZX_WAIT_OP ? JZX_PROCESS_BLOCKED : JZX_PROCESS_IDLE;
 }
 
+#define SHOWN_ITSELF UINT64_MAX /* a cursor */
+
+/* The process whose close makes this call: its id is stale, so the walk passes it over. */
+static jzx_err show_itself(jzx_loop *loop, uint64_t *cursor, jzx_actor_info *info) {
+    const struct jzx__seat *seat = jzx__seat_of_thread;
+    const struct jzx__turn *turn = jzx__seat_exists(seat) ? seat->cleanup : NULL;
+    if (turn == NULL || turn->ctx.loop != loop || *cursor == SHOWN_ITSELF ||
+        jzx__actor_cold(turn->actor) == NULL || jzx__process_of(turn->actor) == NULL)
+        return JZX_ERR_NO_SUCH_ACTOR;
+    *cursor = SHOWN_ITSELF;
+    return jzx_actor_info_get(loop, turn->ctx.self, info);
+}
+
 jzx_err jzx_process_next(jzx_loop *loop, uint64_t *cursor, jzx_process_info *info) {
     jzx_process_info found = {.actor = {.size = sizeof found.actor}};
     if (!jzx__is_sized(info, sizeof *info))
@@ -38,6 +51,8 @@ jzx_err jzx_process_next(jzx_loop *loop, uint64_t *cursor, jzx_process_info *inf
     do {
         err = jzx_actor_next(loop, cursor, &found.actor);
     } while (err == JZX_OK && !is_process(loop, found.actor.id));
+    if (err == JZX_ERR_NO_SUCH_ACTOR)
+        err = show_itself(loop, cursor, &found.actor);
     if (err != JZX_OK)
         return err;
     found.id = found.actor.id;

@@ -28,10 +28,41 @@ void jzx__parcel_free(struct jzx__parcel *parcel) {
 
 /* ---- its life ---- */
 
-void jzx__yield_drop(const jzx_allocator *allocator, struct jzx__yield *yield) {
-    if (yield->block != NULL)
-        jzx__free(allocator, yield->block, yield->len);
+static size_t block_size_bytes(size_t len) {
+    return len <= JZX__ARG_POOLED ? JZX__ARG_POOLED : len;
+}
+
+/* For an argument of that length; NULL without memory. */
+static void *take_block(struct jzx_step_out *out, size_t len) {
+    void *block = out->spare;
+    if (len > JZX__ARG_POOLED || block == NULL)
+        return jzx__alloc(out->allocator, block_size_bytes(len));
+    memcpy(&out->spare, block, sizeof out->spare);
+    out->spare_count--;
+    return block;
+}
+
+void jzx__yield_drop(struct jzx_step_out *out, struct jzx__yield *yield) {
+    void *block = yield->block;
     yield->block = NULL;
+    if (block == NULL)
+        return;
+    if (yield->len > JZX__ARG_POOLED || out->spare_count == JZX__ARG_SPARES_MAX) {
+        jzx__free(out->allocator, block, block_size_bytes(yield->len));
+        return;
+    }
+    memcpy(block, &out->spare, sizeof out->spare);
+    out->spare = block;
+    out->spare_count++;
+}
+
+static void drop_spares(struct jzx_step_out *out) {
+    while (out->spare != NULL) {
+        void *block = out->spare;
+        memcpy(&out->spare, block, sizeof out->spare);
+        jzx__free(out->allocator, block, JZX__ARG_POOLED);
+    }
+    out->spare_count = 0;
 }
 
 static void drop_orders(struct jzx_step_out *out) {
@@ -51,8 +82,9 @@ void jzx__out_reset(struct jzx_step_out *out) {
 void jzx__out_deinit(struct jzx_step_out *out) {
     jzx__out_reset(out);
     for (uint32_t i = 0; i < out->count; i++)
-        jzx__yield_drop(out->allocator, jzx__out_at(out, i));
+        jzx__yield_drop(out, jzx__out_at(out, i));
     out->count = 0;
+    drop_spares(out);
     if (out->more != NULL)
         jzx__free(out->allocator, out->more, out->more_cap * sizeof *out->more);
     out->more = NULL;
@@ -143,7 +175,7 @@ static struct jzx__yield *add(struct jzx_step_out *out, uint64_t tag, uint16_t c
     if (out->count >= JZX__YIELDS_INLINE && !grow(out))
         return NULL;
     if (len > JZX__ARG_INLINE) {
-        block = jzx__alloc(out->allocator, len);
+        block = take_block(out, len);
         if (block == NULL)
             return NULL;
     }

@@ -18,8 +18,13 @@ static inline const void *jzx__yield_arg(const struct jzx__yield *yield) {
     return yield->block != NULL ? yield->block : yield->bytes;
 }
 
+/* Arguments of up to so many bytes have blocks of this size, of which a process keeps a few for its
+ * next commands: so a steady stream of commands allocates nothing. */
+#define JZX__ARG_POOLED 512u
+#define JZX__ARG_SPARES_MAX 16u
+
 /* The argument is not needed any more. */
-void jzx__yield_drop(const jzx_allocator *allocator, struct jzx__yield *yield);
+void jzx__yield_drop(struct jzx_step_out *out, struct jzx__yield *yield);
 
 /* Before a step: nothing is said yet. Commands that could not begin stay (P4 of process.h). */
 void jzx__out_reset(struct jzx_step_out *out);

@@ -33,6 +33,11 @@ static void destroy(struct jzx_loop *loop, struct jzx__process *process) {
     jzx__free(&loop->sched.allocator, process, sizeof *process);
 }
 
+static void count_process(const struct jzx_loop *loop, uint32_t more) {
+    struct jzx__commands *commands = loop->parts[JZX__PART_PROCESS];
+    jzx__atomic_add_relaxed(&commands->process_count, more); /* relaxed: a gauge */
+}
+
 static bool make(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_opts *opts) {
     const jzx_allocator *allocator = &loop->sched.allocator;
     const char *method = opts->method == NULL ? "" : opts->method;
@@ -54,6 +59,7 @@ static bool make(struct jzx_loop *loop, struct jzx__cold *cold, const jzx_spawn_
     cold->init = begin;
     cold->cleanup = end;
     jzx__cold_set_part(cold, JZX__PART_PROCESS, process);
+    count_process(loop, 1u);
     return true;
 }
 
@@ -62,6 +68,7 @@ static void unmake(struct jzx_loop *loop, struct jzx__cold *cold) {
     if (process == NULL)
         return;
     jzx__cold_set_part(cold, JZX__PART_PROCESS, NULL);
+    count_process(loop, UINT32_MAX);
     destroy(loop, process);
 }
 
@@ -461,5 +468,12 @@ void jzx__process_cancel(struct jzx__worker *me, struct jzx__actor *actor) {
 
 void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *record) {
     (void)me;
+    count_process(loop, UINT32_MAX);
     destroy(loop, record);
+}
+
+uint32_t jzx__process_count(const struct jzx_loop *loop) {
+    const struct jzx__commands *commands = loop->parts[JZX__PART_PROCESS];
+    /* relaxed: a gauge */
+    return commands == NULL ? 0 : jzx__atomic_load_relaxed(&commands->process_count);
 }

@@ -69,7 +69,9 @@ struct jzx_step_out {
     uint32_t count;
     uint32_t more_cap;
     struct jzx__yield yields[JZX__YIELDS_INLINE];
-    struct jzx__yield *more;     /* those behind, or NULL */
+    struct jzx__yield *more; /* those behind, or NULL */
+    void *spare;             /* blocks for arguments, linked by their first word; see out.h */
+    uint32_t spare_count;
     struct jzx__parcel *result;  /* DONE; or NULL */
     const jzx_process_ops *next; /* UPGRADE, as what follows */
     struct jzx__parcel *input;   /* its input, or NULL */
@@ -130,5 +132,8 @@ void jzx__process_release(struct jzx_loop *loop, struct jzx__worker *me, void *r
 
 /* The timer of JZX_COMMAND_SLEEP: its payload is the operation. */
 #define JZX__TAG_SLEPT 0xFFFF0040u
+
+/* The records of processes that there are now. Any thread. */
+uint32_t jzx__process_count(const struct jzx_loop *loop);
 
 #endif

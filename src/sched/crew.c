@@ -38,10 +38,10 @@ static bool wants_sigstack(const struct jzx__sched *sched) {
 /* Also the guard. False without memory. */
 static bool init_sigstack(struct jzx__sched *sched, struct jzx__thread *thread) {
     if (sched->crew.contain != 0) {
-        thread->guard = jzx__fault_guard_create(sched->ops.faults);
+        thread->guard = jzx__fault_guard_create(sched->ops.faults, &sched->mapper);
         return thread->guard != NULL;
     }
-    return !wants_sigstack(sched) || jzx__sigstack_init(&thread->sigstack, 0);
+    return !wants_sigstack(sched) || jzx__sigstack_init(&thread->sigstack, 0, &sched->mapper);
 }
 
 /* ---- seats ---- */
@@ -527,7 +527,8 @@ static bool start(struct jzx__sched *sched) {
     struct jzx__sigstack *sigstack = &sched->crew.main.sigstack;
     if (sched->worker_count == 1)
         return true;
-    if (wants_sigstack(sched) && sigstack->base == NULL && !jzx__sigstack_init(sigstack, 0))
+    if (wants_sigstack(sched) && sigstack->base == NULL &&
+        !jzx__sigstack_init(sigstack, 0, &sched->mapper))
         return false;
     if (!start_threads(sched) || !jzx__watchdog_start(sched)) {
         jzx__sched_end_run(sched);

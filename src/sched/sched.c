@@ -71,12 +71,13 @@ bool jzx__sched_init(struct jzx__sched *sched, const jzx_config *config,
                      const struct jzx__task_ops *ops) {
     memset(sched, 0, sizeof *sched);
     sched->allocator = config->allocator;
+    sched->mapper = config->mapper;
     sched->log = config->log;
     sched->msgs_per_turn = config->max_msgs_per_actor;
     sched->turns_per_pass = config->max_actors_per_tick;
     sched->drain_max = config->max_async_drain;
     sched->worker_count = config->workers;
-    sched->cpu_count = jzx__cpus_available();
+    sched->cpu_count = jzx__cpus_available(&sched->allocator);
     sched->local_size = config->local_queue_size;
     sched->global_max = config->global_queue_size;
     sched->steal_max = config->steal_batch;

@@ -58,6 +58,7 @@ struct jzx__sched {
     struct jzx__task_ops ops;
     struct jzx__clock clock;
     struct jzx_clock *shared_clock; /* NULL: the system's */
+    jzx_mapper mapper;
     struct jzx__clock_user clock_user;
     struct jzx__worker **workers;
 

@@ -128,11 +128,13 @@ jzx_err jzx_schedule_on_close(jzx_loop *loop, jzx_close_priority priority, uint6
                               jzx_close_fn fn, void *ctx) {
     struct jzx__schedule_visit visit;
     uint64_t id = 0;
+    if ((unsigned)priority > JZX_CLOSE_USER)
+        return JZX_ERR_INVALID_ARG;
     jzx_err err = jzx__schedule_visit_begin(&visit, loop);
     if (err != JZX_OK)
         return err;
-    switch (jzx__schedule_register_on_close(visit.core, fn, ctx, (enum jzx__close_priority)priority,
-                                            &id)) {
+    switch (jzx__schedule_register_on_close(
+        visit.core, fn, ctx, jzx__close_priority_of(priority, JZX__CLOSE_USER), &id)) {
     case JZX__SCHEDULE_OK: break;
     case JZX__SCHEDULE_SHUTDOWN: err = JZX_ERR_SHUTDOWN; break;
     case JZX__SCHEDULE_TASK_RUN_CAPACITY_EXCEEDED: err = JZX_ERR_FULL; break;

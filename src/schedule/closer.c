@@ -102,12 +102,23 @@ static int32_t run(void *ctx) {
     return closer->close == NULL ? 0 : closer->close(closer);
 }
 
+/* The library's choice unless the configuration has another. */
+static enum jzx__close_priority priority_of(const struct jzx__scheduler *scheduler, uint32_t kind) {
+    const jzx_task_run_policy *policy = &scheduler->settings.task_run;
+    const jzx_close_priority chosen[JZX__CLOSERS] = {[JZX__CLOSER_DELAYS] = policy->delays,
+                                                     [JZX__CLOSER_REMOTING] = policy->remoting,
+                                                     [JZX__CLOSER_TIMERS] = policy->actor_timers,
+                                                     [JZX__CLOSER_HOOKS] = policy->user_hooks};
+    return jzx__close_priority_of(chosen[kind], closers[kind].priority);
+}
+
 void jzx__closers_register(struct jzx__scheduler *scheduler) {
     for (uint32_t i = 0; i < JZX__CLOSERS; i++) {
         struct jzx__closer *closer = &scheduler->closers[i];
         closer->scheduler = scheduler;
         closer->close = closers[i].close;
-        (void)jzx__schedule_register_on_close(&scheduler->core, run, closer, closers[i].priority,
+        (void)jzx__schedule_register_on_close(&scheduler->core, run, closer,
+                                              priority_of(scheduler, i),
                                               &closer->task); /* there is room for all */
     }
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/sized.h"
 #include "schedule/core/dump.h"
+#include "schedule/core/pressure.h"
 #include "schedule/core/property.h"
 #include "schedule/visit.h"
 
@@ -21,30 +22,32 @@ _Static_assert(JZX_SCHEDULE_WARNINGS ==
 
 static jzx_schedule_metrics show_metrics(struct jzx__schedule *core) {
     struct jzx__schedule_metrics own = jzx__schedule_metrics_of(core);
-    return (jzx_schedule_metrics){
-        .size = sizeof(jzx_schedule_metrics),
-        .active_total = own.active_total,
-        .periodic_total = own.periodic_total,
-        .dropped_total = own.dropped_total,
-        .quota_limit = own.quota_limit,
-        .catch_up_window_ticks = own.catch_up_window_ticks,
-        .tick_backlog = own.tick_backlog,
-        .ticks_total = own.ticks_total,
-        .enqueued_total = own.enqueued_total,
-        .tick_backlog_peak = own.tick_backlog_peak,
-        .tick_overflow_events = own.tick_overflow_events,
-        .drift_compensations = own.drift_compensations,
-        .drift_worst_ns = own.drift_worst_ns,
-        .diagnostics_dropped_total = own.diagnostics_dropped_total,
-        .task_run_on_close_total = own.task_run_on_close_total,
-        .task_run_on_close_failures = own.task_run_on_close_failures,
-        .task_run_on_close_duration_ns = own.task_run_on_close_duration_ns,
-        .driver = own.driver,
-        .driver_status = (jzx_driver_status)own.driver_status,
-        .ticks_per_second = own.ticks_per_second,
-        .pressure = (jzx_pressure_state)core->pressure.state,
-        .pressure_reasons = core->pressure.state == JZX__BP_REJECTING ? core->pressure.rejected_for
-                                                                      : core->pressure.reasons};
+    return (jzx_schedule_metrics){.size = sizeof(jzx_schedule_metrics),
+                                  .active_total = own.active_total,
+                                  .periodic_total = own.periodic_total,
+                                  .dropped_total = own.dropped_total,
+                                  .quota_limit = own.quota_limit,
+                                  .catch_up_window_ticks = own.catch_up_window_ticks,
+                                  .tick_backlog = own.tick_backlog,
+                                  .ticks_total = own.ticks_total,
+                                  .enqueued_total = own.enqueued_total,
+                                  .tick_backlog_peak = own.tick_backlog_peak,
+                                  .tick_overflow_events = own.tick_overflow_events,
+                                  .drift_compensations = own.drift_compensations,
+                                  .drift_worst_ns = own.drift_worst_ns,
+                                  .diagnostics_dropped_total = own.diagnostics_dropped_total,
+                                  .task_run_on_close_total = own.task_run_on_close_total,
+                                  .task_run_on_close_failures = own.task_run_on_close_failures,
+                                  .task_run_on_close_duration_ns =
+                                      own.task_run_on_close_duration_ns,
+                                  .driver = own.driver,
+                                  .driver_status = (jzx_driver_status)own.driver_status,
+                                  .ticks_per_second = own.ticks_per_second,
+                                  .pressure = (jzx_pressure_state)core->pressure.state,
+                                  .pressure_reasons = jzx__pressure_reasons(core),
+                                  .catch_ups = own.catch_ups,
+                                  .tick_buffer_quota = own.tick_buffer_quota,
+                                  .tick_buffer_overflows = own.tick_buffer_overflows};
 }
 
 jzx_err jzx_schedule_metrics_get(jzx_loop *loop, jzx_schedule_metrics *metrics) {

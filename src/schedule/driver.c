@@ -154,8 +154,7 @@ static struct jzx__scheduler *scheduler_of(struct jzx__driver_thread *thread) {
     return JZX_CONTAINER_OF(thread, struct jzx__scheduler, thread);
 }
 
-/* Announces the ticks that have passed since `last`; returns the last one now. */
-static uint64_t announce(struct jzx__driver_thread *thread, uint64_t last) {
+uint64_t jzx__driver_announce(struct jzx__driver_thread *thread, uint64_t last) {
     struct jzx__scheduler *scheduler = scheduler_of(thread);
     uint64_t now_ns = jzx__clock_now(&scheduler->loop->sched.clock);
     uint64_t now = now_ns / thread->resolution_ns;
@@ -179,7 +178,7 @@ static void *drive(void *arg) {
     while (jzx__atomic_load_acquire(&thread->stop) == 0) {
         uint64_t left_ns = thread->resolution_ns - jzx__clock_now(clock) % thread->resolution_ns;
         (void)jzx__futex_wait(&thread->stop, 0, left_ns);
-        last = announce(thread, last);
+        last = jzx__driver_announce(thread, last);
     }
     return NULL;
 }

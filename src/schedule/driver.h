@@ -27,6 +27,10 @@ uint64_t jzx__driver_before_add(struct jzx__scheduler *scheduler);
  * that driver pokes, or a test advances. Owner. */
 uint64_t jzx__driver_next_look(struct jzx__scheduler *scheduler);
 
+/* One round of the thread: announces the ticks that have passed since `last`, however long it has
+ * slept. Returns the last one now. */
+uint64_t jzx__driver_announce(struct jzx__driver_thread *thread, uint64_t last);
+
 /* Shows the time of the clock again, after ticks that the core has run. Owner. */
 void jzx__driver_leave_tick(struct jzx__scheduler *scheduler);
 

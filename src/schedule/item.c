@@ -6,6 +6,7 @@
 #include "actor/part.h"
 #include "schedule/core/life.h"
 #include "schedule/owner.h"
+#include "schedule/probes.h"
 #include "schedule/runner.h"
 
 /* ---- life ---- */
@@ -97,6 +98,7 @@ static void fill(struct jzx__schedule_item *item, const struct jzx__delivery_ord
     item->batch =
         (jzx_batch){order->batch.runs, order->batch.missed_runs, (jzx_job_mode)order->batch.mode};
     item->error = JZX_OK;
+    item->executor = (uint16_t)order->executor;
     item->is_looked = item->has_begun = item->is_running = false;
 }
 
@@ -123,8 +125,15 @@ enum jzx__delivery jzx__item_deliver(void *ctx, const struct jzx__delivery_order
     item->body->node.lane = JZX__LANE_JOB;
     if (jzx__worker_owns(me, &actor->task))
         give_cold(actor, item);
-    return jzx__mailbox_deliver(loop, me, actor, item->body) == JZX_OK ? JZX__DELIVERED
-                                                                       : JZX__DELIVERY_GONE;
+    if (order->is_function)
+        jzx__probes_queued(scheduler, order->executor);
+    else
+        jzx__probes_watch(scheduler, item);
+    if (jzx__mailbox_deliver(loop, me, actor, item->body) == JZX_OK)
+        return JZX__DELIVERED;
+    if (order->is_function)
+        jzx__probes_finished(scheduler, order->executor);
+    return JZX__DELIVERY_GONE;
 }
 
 int32_t jzx__item_run_inline(void *ctx, const struct jzx__delivery_order *order) {
@@ -139,6 +148,7 @@ void jzx__item_release(void *ctx, void *payload, enum jzx__job_state end) {
     struct jzx__scheduler *scheduler = ctx;
     struct jzx__schedule_item *item = payload;
     (void)end;
+    jzx__probes_forget(item);
     if (item->wake == NULL) {
         jzx__item_destroy(item, scheduler->me);
         return;
@@ -178,6 +188,8 @@ static void finish(struct jzx__worker *me, struct jzx__schedule_item *item) {
     struct jzx__schedule *core = &scheduler->core;
     jzx__job_id job = item->job;
     int32_t error = item->is_running ? JZX_ERR_UNKNOWN : item->error; /* it left by a jump */
+    if (item->fn != NULL)
+        jzx__probes_finished(scheduler, item->executor);
     if (!item->has_begun)
         jzx__schedule_give_up(core, job);
     uint64_t now_ns = jzx__tick_clock_now(&core->clock);

@@ -27,14 +27,16 @@ struct jzx__schedule_item {
     jzx__wake_fn *wake;        /* NULL: it is no wake */
     void *ctx;                 /* of the function or the wake */
     struct jzx__schedule_item *next_woken;
-    struct jzx__cold *spare; /* for a receiver without a cold record (part.h), or NULL */
+    struct jzx__link receiver; /* of a message, from its first delivery on; next NULL: none */
+    struct jzx__cold *spare;   /* for a receiver without a cold record (part.h), or NULL */
     uint64_t metadata;
     jzx__job_id job; /* written at each delivery, as what follows */
     jzx_batch batch;
-    jzx_err error;   /* of the function */
-    bool is_looked;  /* the turn has looked at the message */
-    bool has_begun;  /* and its handler may have been called */
-    bool is_running; /* the function has been called, and has not returned */
+    jzx_err error;     /* of the function */
+    uint16_t executor; /* of a function: its dispatcher */
+    bool is_looked;    /* the turn has looked at the message */
+    bool has_begun;    /* and its handler may have been called */
+    bool is_running;   /* the function has been called, and has not returned */
 };
 
 #define JZX__ITEM_CLASS 1u

@@ -208,6 +208,39 @@ jzx_err jzx_schedule_with_fixed_delay(jzx_loop *loop, int64_t initial_delay_ns, 
                                                       data, len, tag, NULL, job);
 }
 
+/* ---- from the calling actor ---- */
+
+static jzx_loop *loop_of(const jzx_context *ctx) {
+    return ctx == NULL ? NULL : ctx->loop;
+}
+
+static jzx_actor_id self_of(const jzx_context *ctx) {
+    return ctx == NULL ? JZX_NOBODY : ctx->self;
+}
+
+jzx_err jzx_schedule_once_by(jzx_context *ctx, int64_t delay_ns, jzx_actor_id to, const void *data,
+                             size_t len, uint32_t tag, const jzx_schedule_opts *opts,
+                             jzx_job_id *job) {
+    return jzx_schedule_once_with_options(loop_of(ctx), delay_ns, to, self_of(ctx), data, len, tag,
+                                          opts, job);
+}
+
+jzx_err jzx_schedule_at_fixed_rate_by(jzx_context *ctx, int64_t initial_delay_ns,
+                                      int64_t interval_ns, jzx_actor_id to, const void *data,
+                                      size_t len, uint32_t tag, const jzx_schedule_opts *opts,
+                                      jzx_job_id *job) {
+    return jzx_schedule_at_fixed_rate_with_options(loop_of(ctx), initial_delay_ns, interval_ns, to,
+                                                   self_of(ctx), data, len, tag, opts, job);
+}
+
+jzx_err jzx_schedule_with_fixed_delay_by(jzx_context *ctx, int64_t initial_delay_ns,
+                                         int64_t delay_ns, jzx_actor_id to, const void *data,
+                                         size_t len, uint32_t tag, const jzx_schedule_opts *opts,
+                                         jzx_job_id *job) {
+    return jzx_schedule_with_fixed_delay_with_options(loop_of(ctx), initial_delay_ns, delay_ns, to,
+                                                      self_of(ctx), data, len, tag, opts, job);
+}
+
 /* ---- functions ---- */
 
 static jzx_err schedule_fn(jzx_loop *loop, struct call call, jzx_job_id *job, jzx_job_fn fn,

@@ -11,6 +11,7 @@
 #include "schedule/driver.h"
 #include "schedule/item.h"
 #include "schedule/owner.h"
+#include "schedule/probes.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ static void init_words(struct jzx__scheduler *scheduler) {
     for (uint32_t i = 0; i < JZX__DISPATCHERS_MAX; i++) {
         /* relaxed: as above */
         jzx__atomic_store_relaxed(&scheduler->runners[i], JZX_NOBODY);
+        jzx__atomic_store_relaxed(&scheduler->queued[i], 0u);
     }
 }
 
@@ -78,6 +80,7 @@ static struct jzx__scheduler *create(struct jzx_loop *loop, const jzx_schedule_c
         jzx__free(allocator, scheduler, sizeof *scheduler);
         return NULL;
     }
+    jzx__probes_register(scheduler);
     jzx__closers_register(scheduler);
     if (start(scheduler))
         return scheduler;

@@ -199,12 +199,15 @@ void jzx__owner_release(struct jzx__scheduler *scheduler, uint64_t due_ns) {
 uint64_t jzx__owner_due_of(struct jzx__scheduler *scheduler, jzx__job_id id) {
     struct jzx__schedule *core = &scheduler->core;
     uintptr_t generation = 0;
+    if (scheduler->is_automatic && core->phase == JZX__PHASE_ACTIVE &&
+        jzx__pressure_needs_ticks(core))
+        return jzx__schedule_tick_ns(core, core->tick + 1);
     const struct jzx__job *job = jzx__job_table_find(&core->table, id, &generation);
     if (job == NULL || job->where == JZX__WHERE_NOWHERE)
         return JZX_NEVER;
     if (scheduler->is_automatic)
-        return jzx__schedule_tick_ns(core,
-                                     job->where == JZX__WHERE_WHEEL ? job->slot : job->deadline);
+        return jzx__schedule_tick_ns(core, job->where == JZX__WHERE_TIMER ? job->entry.tick
+                                                                          : job->deadline);
     if (!scheduler->was_idle)
         return JZX_NEVER;
     scheduler->was_idle = false;

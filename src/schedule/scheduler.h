@@ -96,6 +96,8 @@ struct jzx__scheduler {
     struct jzx__schedule_item *woken_last;
     struct jzx__closer closers[JZX__CLOSERS];
     struct jzx__hooks hooks;
+    struct jzx__list receivers; /* items that were delivered, for a probe: probes.h */
+    jzx_actor_id fullest;       /* the receiver with the fullest mailbox that was seen */
     bool is_automatic; /* worker 0 drives: by configuration, or because the driver has stopped */
     bool was_idle;     /* there was nothing to drive at the last look */
     bool needs_runner; /* a function could not be delivered: its runner has ended */
@@ -110,6 +112,7 @@ struct jzx__scheduler {
     _Atomic uint32_t poked;       /* 1: the node is on its way to worker 0, or none looks (Q5) */
     struct jzx__mpsc_node poke;   /* in worker 0's feed */
     _Atomic uint64_t runners[JZX__DISPATCHERS_MAX]; /* actors that run functions; 0: none yet */
+    _Atomic uint32_t queued[JZX__DISPATCHERS_MAX];  /* functions that wait or run there; a gauge */
 
     /* Worker 0 (Q3). */
     struct jzx__waiter alarm;

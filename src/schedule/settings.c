@@ -3,6 +3,7 @@
 #include "schedule/settings.h"
 
 #include "base/sized.h"
+#include "schedule/core/tick_heap.h"
 
 #include <string.h>
 
@@ -137,6 +138,37 @@ static const char *wrong_driver_field(const jzx_schedule_config *config, bool ha
     return NULL;
 }
 
+static const char *wrong_timer_field(const jzx_schedule_config *config) {
+    const jzx_tick_timer *timer = config->timer;
+    if ((unsigned)config->timer_kind > JZX_TICK_TIMER_FOREIGN)
+        return "schedule.timer_kind";
+    if ((timer != NULL) != (config->timer_kind == JZX_TICK_TIMER_FOREIGN))
+        return "schedule.timer";
+    if (timer != NULL && (timer->create == NULL || timer->insert == NULL || timer->cancel == NULL ||
+                          timer->poll_expired == NULL || timer->next == NULL))
+        return "schedule.timer";
+    return NULL;
+}
+
+/* False if its size is wrong. NULL: the defaults. */
+static bool read_task_run(const jzx_schedule_config *config, jzx_task_run_policy *policy) {
+    *policy = (jzx_task_run_policy){.size = sizeof *policy};
+    return config->task_run_policy == NULL ||
+           jzx__read_sized(policy, sizeof *policy, config->task_run_policy);
+}
+
+static bool is_close_priority(jzx_close_priority priority) {
+    return (unsigned)priority <= JZX_CLOSE_USER;
+}
+
+static bool task_run_is_fine(const jzx_schedule_config *config) {
+    jzx_task_run_policy policy;
+    return read_task_run(config, &policy) &&
+           policy.capacity <= jzx__schedule_capacity_of(JZX__PROFILE_LARGE).task_run &&
+           is_close_priority(policy.delays) && is_close_priority(policy.remoting) &&
+           is_close_priority(policy.actor_timers) && is_close_priority(policy.user_hooks);
+}
+
 /* The core's part of it, with defaults to come. */
 static struct jzx__schedule_config core_config(const jzx_schedule_config *config) {
     struct jzx__schedule_config core = {
@@ -150,6 +182,7 @@ static struct jzx__schedule_config core_config(const jzx_schedule_config *config
         .catch_up_window_ms = config->catch_up_window_ms,
         .catch_up_chunk_ticks = config->catch_up_chunk_ticks,
         .drift_budget_pct = config->drift_budget_pct,
+        .tick_buffer_quota = config->tick_buffer_quota,
         .cooldown_ticks = config->cooldown_ticks,
         .gauge_engaged_ticks = config->gauge_engaged_ticks,
         .stalled_after_ticks = config->stalled_after_ticks,
@@ -176,7 +209,12 @@ const char *jzx__settings_wrong(const jzx_schedule_config *config, bool has_manu
         return "schedule.dispatchers";
     if (!policies_are_fine(&full))
         return "schedule.policies";
-    return wrong_driver_field(&full, has_manual_clock);
+    if (!task_run_is_fine(&full))
+        return "schedule.task_run_policy";
+    if (full.without_probes > JZX_SCHEDULE_WITHOUT_PROBES)
+        return "schedule.without_probes";
+    const char *wrong = wrong_timer_field(&full);
+    return wrong != NULL ? wrong : wrong_driver_field(&full, has_manual_clock);
 }
 
 /* ---- filling ---- */
@@ -210,6 +248,16 @@ static void fill_policies(struct jzx__settings *settings, const jzx_schedule_con
     }
 }
 
+static const jzx_tick_timer *fill_timer(struct jzx__settings *settings,
+                                        const jzx_schedule_config *config) {
+    if (config->timer_kind == JZX_TICK_TIMER_HEAP)
+        return &jzx__tick_heap;
+    if (config->timer_kind != JZX_TICK_TIMER_FOREIGN)
+        return NULL;
+    settings->timer = *config->timer;
+    return &settings->timer;
+}
+
 void jzx__settings_fill(struct jzx__settings *settings, const jzx_schedule_config *config) {
     jzx_schedule_config full = JZX_SCHEDULE_CONFIG();
     if (config != NULL)
@@ -218,9 +266,14 @@ void jzx__settings_fill(struct jzx__settings *settings, const jzx_schedule_confi
     fill_dispatchers(settings, &full);
     fill_policies(settings, &full);
     struct jzx__schedule_config core = core_config(&full);
+    core.timer = fill_timer(settings, &full);
     core.policies = settings->rules;
     core.policies_count = full.policy_count;
     (void)jzx__schedule_resolve(&core, &settings->core); /* as the check has found */
+    settings->without_probes = full.without_probes;
+    (void)read_task_run(&full, &settings->task_run);
+    if (settings->task_run.capacity != 0)
+        settings->core.capacity.task_run = settings->task_run.capacity;
     settings->driver_kind =
         full.driver_kind == JZX_DRIVER_DEFAULT ? JZX_DRIVER_AUTOMATIC : full.driver_kind;
     settings->has_driver = full.driver != NULL;

@@ -20,9 +20,12 @@ struct jzx__dispatcher {
 struct jzx__settings {
     struct jzx__schedule_config core;
     jzx_driver_kind driver_kind;
+    uint32_t without_probes;      /* JZX__PROBE_BIT */
+    jzx_task_run_policy task_run; /* without the capacity, which is in core */
     jzx_tick_driver driver;
     bool has_driver;
     jzx_tick_clock clock; /* now_ns NULL: that of the loop */
+    jzx_tick_timer timer; /* of the program; see core.timer */
     uint32_t dispatcher_count;
     struct jzx__dispatcher dispatchers[JZX__DISPATCHERS_MAX];
     char names[JZX__POLICIES_MAX][JZX_NAME_MAX + 1]; /* of subsystems, by key; "": none */

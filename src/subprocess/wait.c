@@ -68,7 +68,7 @@ static jzx_err wait_in_fiber(jzx_context *ctx, const char *call, struct request 
                              uint64_t deadline_ns, jzx_subprocess_status *status) {
     struct fiber_wait own = {.status = status};
     struct jzx__socket_wait wait = {.handle = request->handle};
-    jzx_err err = jzx__socket_take_turn(ctx, call);
+    jzx_err err = jzx__fiber_take_turn(ctx, call);
     if (err == JZX_OK && !is_valid(request))
         err = JZX_ERR_INVALID_ARG;
     while (err == JZX_OK) {

@@ -2,18 +2,63 @@
 /* What others ask of a supervisor, and what they may know of its children. */
 #include "super/control.h"
 
+#include "super/needs.h"
 #include "super/start.h"
 #include "super/super.h"
 
 #include "actor/mailbox.h"
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/sized.h"
 
 #include <string.h>
 
+/* ---- making one ---- */
+
+static void log_wrong(struct jzx_loop *loop, const jzx_supervisor_opts *opts,
+                      const struct jzx__needs_wrong *wrong) {
+    static const char *const texts[] = {
+        [JZX__NEEDS_UNKNOWN] = "no sibling has that name",
+        [JZX__NEEDS_CIRCLE] = "they wait for one another",
+        [JZX__NEEDS_DYNAMIC] = "children of a dynamic supervisor do not depend on one another",
+        [JZX__NEEDS_TOO_MANY] = "it has too many children",
+    };
+    const char *name = opts->name == NULL ? "-" : opts->name;
+    if (wrong->name == NULL)
+        jzx__log(&loop->sched.log, JZX_LOG_ERROR, "supervisor %s: depends_on is refused: %s", name,
+                 texts[wrong->fault]);
+    else
+        jzx__log(&loop->sched.log, JZX_LOG_ERROR, "supervisor %s: child %s depends on %s: %s", name,
+                 wrong->child == NULL ? "-" : wrong->child, wrong->name, texts[wrong->fault]);
+}
+
+/* Says what the check has found wrong in depends_on, in the order of the check: each supervisor
+ * that is looked at was checked. True if it was this supervisor or one below. */
+static bool explain_needs(struct jzx_loop *loop, const jzx_supervisor_opts *from) {
+    jzx_supervisor_opts opts;
+    struct jzx__needs_wrong wrong;
+    (void)jzx__read_sized(&opts, sizeof opts, from);
+    for (size_t i = 0; i < opts.child_count; i++) {
+        const jzx_child_spec child = jzx__spec_child(&opts, i);
+        if (child.supervisor != NULL && explain_needs(loop, child.supervisor))
+            return true;
+    }
+    if (jzx__needs_are_sound(&opts, &wrong))
+        return false;
+    log_wrong(loop, &opts, &wrong);
+    return true;
+}
+
 jzx_err jzx_spawn_supervisor(jzx_loop *loop, const jzx_supervisor_opts *opts, jzx_actor_id *id) {
-    if (loop == NULL || jzx_supervisor_check(opts, NULL) != JZX_OK ||
-        !jzx__spec_has_places(opts, loop->sched.worker_count))
+    const char *field = NULL;
+    if (loop == NULL)
+        return JZX_ERR_INVALID_ARG;
+    if (jzx_supervisor_check(opts, &field) != JZX_OK) {
+        if (strcmp(field, "depends_on") == 0)
+            (void)explain_needs(loop, opts);
+        return JZX_ERR_INVALID_ARG;
+    }
+    if (!jzx__spec_has_places(opts, loop->sched.worker_count))
         return JZX_ERR_INVALID_ARG;
     jzx_supervisor_opts full;
     (void)jzx__read_sized(&full, sizeof full, opts); /* as the check has found */
@@ -144,8 +189,11 @@ static jzx_err may_add(struct jzx_loop *loop, jzx_actor_id supervisor, const jzx
     jzx_err err = JZX_ERR_NO_SUCH_ACTOR;
     lock(loop, &visit);
     const struct jzx__super *super = jzx__super_find(loop, supervisor);
-    if (super != NULL)
-        err = jzx__spec_is_in_vain(&super->spec->opts, spec) ? JZX_ERR_INVALID_ARG : JZX_OK;
+    if (super != NULL) {
+        bool is_wrong = jzx__spec_is_in_vain(&super->spec->opts, spec) ||
+                        (jzx__needs_count(spec) != 0 && !super->by_name);
+        err = is_wrong ? JZX_ERR_INVALID_ARG : JZX_OK;
+    }
     unlock(loop, &visit);
     return err;
 }

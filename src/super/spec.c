@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/sized.h"
+#include "super/needs.h"
 
 #include <string.h>
 
@@ -145,7 +146,7 @@ static const char *wrong_children(const jzx_supervisor_opts *opts, unsigned dept
         if (wrong != NULL)
             return wrong;
     }
-    return NULL;
+    return jzx__needs_are_sound(opts, NULL) ? NULL : "depends_on";
 }
 
 static const char *wrong_opts(const jzx_supervisor_opts *from, unsigned depth) {
@@ -255,6 +256,8 @@ static size_t size_of(const jzx_supervisor_opts *opts) {
                   string_size(opts->name);
     for (size_t i = 0; i < opts->child_count; i++) {
         const jzx_child_spec child = jzx__spec_child(opts, i);
+        for (size_t k = 0; k < JZX_DEPENDS_MAX; k++)
+            size += string_size(child.depends_on[k]);
         size += string_size(child.name) + string_size(child.registered) +
                 string_size(child.method) + child.input_len;
     }
@@ -281,6 +284,8 @@ static const void *copy_bytes(const void *bytes, size_t len, char **room) {
 }
 
 static jzx_child_spec copy_child(jzx_child_spec copy, char **room) {
+    for (size_t k = 0; k < JZX_DEPENDS_MAX; k++)
+        copy.depends_on[k] = copy_string(copy.depends_on[k], room);
     copy.name = copy_string(copy.name, room);
     copy.registered = copy_string(copy.registered, room);
     copy.method = copy_string(copy.method, room);

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "directory/registry.h"
 #include "super/control.h"
+#include "super/depend.h"
+#include "super/needs.h"
 #include "super/supervise.h"
 #include "super/tell.h"
 
@@ -35,6 +37,7 @@ void jzx__child_destroy(struct jzx__child *child) {
     const jzx_allocator *allocator = &child->super->loop->sched.allocator;
     if (child->pin != NULL) /* one that outlives its supervisor must not stand in the way */
         jzx__names_unpin(child->super->loop, child->pin, child->id);
+    jzx__depend_unlink(child);
     if (child->own_spec != NULL)
         jzx__spec_free(allocator, child->own_spec);
     jzx__free(allocator, child, sizeof *child);
@@ -259,6 +262,16 @@ static void clean_up(jzx_context *ctx, jzx_exit_reason reason) {
     jzx__visit_end(&visit);
 }
 
+/* False without memory. The names were checked. */
+static bool link_children(struct jzx__super *super) {
+    struct jzx__link *ring = &super->children.ring;
+    bool complete = true;
+    super->by_name = jzx__needs_are_named(&super->spec->opts);
+    for (struct jzx__link *link = ring->next; complete && link != ring; link = link->next)
+        complete = jzx__depend_link(jzx__child_of(link)) == JZX_OK;
+    return complete;
+}
+
 /* With all its children, none started; NULL without memory. */
 static struct jzx__super *create(struct jzx_loop *loop, const jzx_supervisor_opts *opts) {
     const jzx_allocator *allocator = &loop->sched.allocator;
@@ -282,7 +295,7 @@ static struct jzx__super *create(struct jzx_loop *loop, const jzx_supervisor_opt
     bool complete = intensity == JZX_UNLIMITED || super->failures != NULL;
     for (size_t i = 0; complete && i < super->spec->opts.child_count; i++)
         complete = jzx__child_create(super, &super->spec->children[i]) != NULL;
-    if (!complete) {
+    if (!complete || !link_children(super)) {
         destroy(super);
         return NULL;
     }

@@ -62,17 +62,21 @@ struct jzx__child {
     bool is_new;          /* was added, and has not run: if it fails it is forgotten */
     bool forgotten;       /* it is removed when it has ended */
     bool by_hand;         /* it is stopped to be started again: no failure */
+    bool is_down;         /* as the next three: see depend.h (N4) */
+    bool is_held;         /* found anew before it is read */
     bool is_untold;       /* its incarnation was started, and its end is to be told (U6) */
     jzx_actor_id last_id; /* of the incarnation before, or JZX_NOBODY */
     uint32_t restarts;
     uint32_t attempt;
     uint64_t delay_ns;
-    uint64_t ran_from_ns;           /* 1 + when its init was through; 0: it was not */
-    jzx_timer_id timer;             /* U5 */
-    const char *trouble;            /* why it was killed, if the supervisor did that; or NULL */
-    jzx_err name_err;               /* of the incarnation that runs: JZX_OK, or it is killed */
-    struct jzx__name *pin;          /* of its registered name; see directory/registry.h */
-    struct jzx__node *mail;         /* that it gets when it is started again */
+    uint64_t ran_from_ns;      /* 1 + when its init was through; 0: it was not */
+    jzx_timer_id timer;        /* U5 */
+    const char *trouble;       /* why it was killed, if the supervisor did that; or NULL */
+    jzx_err name_err;          /* of the incarnation that runs: JZX_OK, or it is killed */
+    struct jzx__name *pin;     /* of its registered name; see directory/registry.h */
+    struct jzx__node *mail;    /* that it gets when it is started again */
+    struct jzx__child **needs; /* N3; NULL without any */
+    size_t need_count;
     struct jzx__message *answer;    /* to jzx_supervisor_add; sent once */
     struct jzx__message *exit_note; /* for the listener (U6), as the next; see tell.h */
     struct jzx__message *restart_note;
@@ -88,6 +92,7 @@ struct jzx__super {
     jzx_actor_id id;
     bool is_top;
     struct jzx__spec *spec;
+    bool by_name; /* its children start and stop as their depends_on says, without a plan */
     struct jzx__list children;
     size_t child_count;
     size_t actor_count; /* of children that have one */

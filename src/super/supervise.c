@@ -2,7 +2,9 @@
 /* The behaviour of a supervisor: one event at a time, and then the next step of its plan. */
 #include "super/supervise.h"
 
+#include "super/attempts.h"
 #include "super/control.h"
+#include "super/depend.h"
 #include "super/super.h"
 #include "timer/make.h"
 
@@ -100,6 +102,7 @@ static void forget(struct jzx__super_turn *turn, struct jzx__child *child) {
     cancel_timer(turn, &child->timer);
     drop_mail(turn, child);
     jzx__tell_drop(super->loop, turn->own.me, child);
+    jzx__depend_forget(child);
     jzx__lock_acquire(&jzx__supers_of(super->loop)->lock);
     jzx__list_remove(&child->link);
     super->child_count--;
@@ -154,38 +157,9 @@ static void give_up(struct jzx__super_turn *turn, const struct jzx__child *child
 
 /* ---- failures ---- */
 
-/* Notes a failure. True if there were more than the intensity within the period. */
-static bool too_many(struct jzx__super *super) {
-    const jzx_supervisor_opts *opts = &super->spec->opts;
-    if (super->failures == NULL)
-        return false;
-    /* The ring holds one more than is allowed: what is overwritten next is the oldest of them. */
-    uint64_t now = jzx_loop_now(super->loop) + 1; /* 0 means that there was none */
-    super->failures[super->failure_next] = now;
-    super->failure_next = (super->failure_next + 1) % super->failures_max;
-    uint64_t oldest = super->failures[super->failure_next];
-    return oldest != 0 &&
-           (opts->period_ms == JZX_UNLIMITED || now - oldest <= JZX_MS(opts->period_ms));
-}
-
-static uint64_t delay_of(struct jzx__super *super, const struct jzx__child *child) {
-    const jzx_backoff *backoff = &child->spec->backoff;
-    int64_t delay = jzx__backoff_delay_ms(backoff, child->attempt);
-    uint32_t percent = child->spec->jitter_percent == JZX_NONE ? 0 : child->spec->jitter_percent;
-    int64_t jitter = backoff->jitter_ms + delay * percent / 100;
-    if (jitter > INT32_MAX)
-        jitter = INT32_MAX;
-    if (jitter != 0) {
-        delay += jzx__rng_below(&super->rng, 2 * (uint32_t)jitter + 1);
-        delay -= jitter;
-    }
-    return delay < 0                                ? 0
-           : delay > (int64_t)backoff->max_delay_ms ? backoff->max_delay_ms
-                                                    : (uint64_t)delay;
-}
-
+/* True if a failure makes no plan. */
 static bool is_alone(const struct jzx__super *super) {
-    return super->spec->opts.strategy == JZX_ONE_FOR_ONE ||
+    return super->by_name || super->spec->opts.strategy == JZX_ONE_FOR_ONE ||
            super->spec->opts.strategy == JZX_DYNAMIC;
 }
 
@@ -205,19 +179,6 @@ static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *
     super->stage = JZX__PLAN_STOP;
 }
 
-/* True if its last run was long enough to begin anew with its attempts. */
-static bool was_stable(const struct jzx__child *child) {
-    uint32_t stable_ms =
-        child->spec->stable_ms != 0 ? child->spec->stable_ms : child->super->spec->opts.stable_ms;
-    return stable_ms != JZX_UNLIMITED && child->ran_from_ns != 0 &&
-           jzx_loop_now(child->super->loop) + 1 - child->ran_from_ns >= JZX_MS(stable_ms);
-}
-
-static bool is_out_of_attempts(const struct jzx__child *child) {
-    uint32_t max = child->spec->max_attempts;
-    return max != 0 && max != JZX_UNLIMITED && child->attempt > max;
-}
-
 /* The state of a child that has ended by itself and is not started again. */
 static jzx_child_state end_state(const struct jzx__child *child) {
     return child->last_reason == JZX_EXIT_NORMAL || child->last_reason == JZX_EXIT_SHUTDOWN
@@ -235,9 +196,9 @@ static void give_up_on(struct jzx__super_turn *turn, struct jzx__child *child, c
 /* Notes a failure, and says how long the restart is to wait. */
 static uint64_t note_failure(struct jzx__super *super, struct jzx__child *child,
                              uint64_t least_ms) {
-    if (was_stable(child))
+    if (jzx__attempts_was_stable(child))
         set_attempt(child, 0, child->delay_ns);
-    uint64_t delay_ms = delay_of(super, child);
+    uint64_t delay_ms = jzx__attempts_delay_ms(super, child);
     if (delay_ms < least_ms)
         delay_ms = least_ms;
     set_attempt(child, child->attempt + 1, child->delay_ns);
@@ -256,6 +217,8 @@ static void await_restart(struct jzx__super_turn *turn, struct jzx__child *child
     set_attempt(child, child->attempt, JZX_MS(delay_ms));
     jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
     jzx__tell_exit(turn, child, false, JZX_MS(delay_ms));
+    if (turn->super->by_name)
+        jzx__depend_fail(child);
     if (!alone)
         plan_restart(turn, child, delay_ms);
     else if (delay_ms == 0)
@@ -271,7 +234,7 @@ static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
         /* Nobody can be started any more, and that is nobody's failure. */
         jzx__child_set(child, end_state(child), JZX_NOBODY);
         jzx__tell_exit(turn, child, false, 0);
-        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, "the loop stops");
+        close_with(turn, (struct jzx__stop_order){JZX_EXIT_SHUTDOWN, false}, JZX_SHUTDOWN_TEXT);
         return false;
     }
     if (!super->has_started && !child->has_run && !is_service) {
@@ -279,12 +242,12 @@ static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
         return false;
     }
     uint64_t delay_ms = note_failure(super, child, least_ms);
-    if (is_out_of_attempts(child)) {
+    if (jzx__attempts_are_over(child)) {
         jzx__child_set(child, JZX_CHILD_FAILED, JZX_NOBODY);
         retire(turn, child);
         return true;
     }
-    if (!is_service && too_many(super))
+    if (!is_service && jzx__attempts_too_many(super))
         give_up_on(turn, child, "failed too often");
     else
         await_restart(turn, child, delay_ms);
@@ -316,11 +279,8 @@ static void tell_restart(struct jzx__super_turn *turn, struct jzx__child *child)
     jzx__loop_emit(super->loop, &event);
 }
 
-/* START_FAILED: the failure is dealt with. START_GONE: the child is not tried again, and may be
- * freed. */
-enum start_result { STARTED, START_FAILED, START_GONE };
-
-static enum start_result start(struct jzx__super_turn *turn, struct jzx__child *child) {
+enum jzx__start_result jzx__supervise_start(struct jzx__super_turn *turn,
+                                            struct jzx__child *child) {
     bool again = child->last_id != JZX_NOBODY;
     cancel_timer(turn, &child->timer);
     jzx_err err = jzx__child_start(turn, child);
@@ -329,9 +289,9 @@ static enum start_result start(struct jzx__super_turn *turn, struct jzx__child *
         if (child->is_new) {
             answer(turn, child, err);
             forget(turn, child);
-            return START_GONE;
+            return JZX__START_GONE;
         }
-        return fail(turn, child, RETRY_MS) ? START_GONE : START_FAILED;
+        return fail(turn, child, RETRY_MS) ? JZX__START_GONE : JZX__START_FAILED;
     }
     uint32_t start_ms = child->spec->start_ms;
     if (child->state == JZX_CHILD_STARTING && start_ms != JZX_UNLIMITED)
@@ -342,19 +302,24 @@ static enum start_result start(struct jzx__super_turn *turn, struct jzx__child *
         answer(turn, child, child->name_err);
     else if (child->state == JZX_CHILD_RUNNING)
         welcome(turn, child);
-    return STARTED;
+    return JZX__STARTED;
 }
 
 static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child) {
-    if (!turn->super->closing)
-        (void)start(turn, child);
+    if (turn->super->closing)
+        return;
+    if (!turn->super->by_name) {
+        (void)jzx__supervise_start(turn, child);
+        return;
+    }
+    cancel_timer(turn, &child->timer); /* it starts when it can: see depend.h */
+    if (child->state != JZX_CHILD_UNKNOWN)
+        jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
 }
 
 /* ---- the plan ---- */
 
-/* Asks a child to end: at once, which is after the message in hand, or when it has worked off its
- * queue. */
-static void stop(struct jzx__super_turn *turn, struct jzx__child *child, bool at_once) {
+void jzx__supervise_stop(struct jzx__super_turn *turn, struct jzx__child *child, bool at_once) {
     uint32_t shutdown_ms = child->spec->shutdown_ms;
     at_once = at_once || child->spec->stop_at_once;
     cancel_timer(turn, &child->timer);
@@ -368,8 +333,7 @@ static void stop(struct jzx__super_turn *turn, struct jzx__child *child, bool at
         request(turn, child, JZX__WANT_KILL);
 }
 
-/* One that waits to be started, while the supervisor closes. */
-static void abandon(struct jzx__super_turn *turn, struct jzx__child *child) {
+void jzx__supervise_abandon(struct jzx__super_turn *turn, struct jzx__child *child) {
     cancel_timer(turn, &child->timer);
     drop_mail(turn, child);
     answer(turn, child, JZX_ERR_LOOP_CLOSED);
@@ -389,7 +353,7 @@ static bool stop_next(struct jzx__super_turn *turn) {
         if (!jzx__child_has_actor(child))
             continue;
         if (child->state != JZX_CHILD_STOPPING)
-            stop(turn, child, true);
+            jzx__supervise_stop(turn, child, true);
         return false;
     }
     return true;
@@ -403,11 +367,11 @@ static bool stop_rest(struct jzx__super_turn *turn) {
     for (; super->stop_at != &super->children.ring; super->stop_at = super->stop_at->prev) {
         struct jzx__child *child = jzx__child_of(super->stop_at);
         if (!jzx__child_has_actor(child)) {
-            abandon(turn, child);
+            jzx__supervise_abandon(turn, child);
             continue;
         }
         if (child->state != JZX_CHILD_STOPPING)
-            stop(turn, child, super->at_once);
+            jzx__supervise_stop(turn, child, super->at_once);
         if (!at_once)
             return false;
     }
@@ -442,10 +406,11 @@ static bool start_next(struct jzx__super_turn *turn) {
                 return false; /* those behind it may depend on it */
             continue;         /* it has run before */
         }
-        enum start_result result = jzx__child_has_actor(child) ? STARTED : start(turn, child);
-        if (result == START_GONE && super->stage == JZX__PLAN_START)
+        enum jzx__start_result result =
+            jzx__child_has_actor(child) ? JZX__STARTED : jzx__supervise_start(turn, child);
+        if (result == JZX__START_GONE && super->stage == JZX__PLAN_START)
             continue; /* the plan goes on without it */
-        if (result != STARTED)
+        if (result != JZX__STARTED)
             return false;
         if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
             return false;
@@ -453,7 +418,7 @@ static bool start_next(struct jzx__super_turn *turn) {
     return true;
 }
 
-static void end_plan(struct jzx__super_turn *turn) {
+void jzx__supervise_end_plan(struct jzx__super_turn *turn) {
     struct jzx__super *super = turn->super;
     super->stage = JZX__PLAN_NONE;
     if (!super->has_started) {
@@ -465,6 +430,11 @@ static void end_plan(struct jzx__super_turn *turn) {
 /* As many steps as can be done now. */
 static void progress(struct jzx__super_turn *turn) {
     struct jzx__super *super = turn->super;
+    if (super->by_name) {
+        super->stage = JZX__PLAN_NONE;
+        jzx__depend_progress(turn);
+        return;
+    }
     for (;;) {
         switch (super->stage) {
         case JZX__PLAN_NONE:
@@ -481,7 +451,7 @@ static void progress(struct jzx__super_turn *turn) {
             break;
         case JZX__PLAN_START:
             if (start_next(turn))
-                end_plan(turn);
+                jzx__supervise_end_plan(turn);
             else if (super->stage == JZX__PLAN_START)
                 return; /* one is starting; else it has failed, and there is another plan */
             break;
@@ -553,9 +523,11 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     const struct jzx__super *super = turn->super;
     bool was_asked = child->state == JZX_CHILD_STOPPING;
     bool was_starting = child->state == JZX_CHILD_STARTING;
-    bool is_next = super->stage == JZX__PLAN_STOP && child->number >= super->from;
+    bool is_next =
+        child->is_down || (super->stage == JZX__PLAN_STOP && child->number >= super->from);
     JZX_ASSERT(jzx__child_has_actor(child) && child->id == notice->actor); /* U1 */
     cancel_timer(turn, &child->timer);
+    child->is_down = false;
     child->last_id = child->id;
     set_end(child, notice->reason,
             notice->text[0] == '\0' && child->trouble != NULL ? child->trouble : notice->text);
@@ -638,10 +610,15 @@ static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
     command->spec = NULL;
     child->answer = message;
     child->is_new = true;
-    if (super->stage != JZX__PLAN_NONE)
+    if (super->by_name && (err = jzx__depend_link(child)) != JZX_OK) {
+        answer(turn, child, err);
+        forget(turn, child);
+        return;
+    }
+    if (super->by_name || super->stage != JZX__PLAN_NONE)
         return; /* the plan comes to it */
     if (super->spec->opts.strategy == JZX_DYNAMIC) {
-        (void)start(turn, child);
+        (void)jzx__supervise_start(turn, child);
         return;
     }
     super->from = child->number; /* those that are added next wait for its init */
@@ -659,7 +636,7 @@ static void on_remove(struct jzx__super_turn *turn, struct jzx__child *child) {
     child->forgotten = true;
     jzx__lock_release(&jzx__supers_of(turn->super->loop)->lock);
     if (child->state != JZX_CHILD_STOPPING)
-        stop(turn, child, false);
+        jzx__supervise_stop(turn, child, false);
 }
 
 static void on_stop(struct jzx__super_turn *turn, struct jzx__child *child) {
@@ -667,7 +644,7 @@ static void on_stop(struct jzx__super_turn *turn, struct jzx__child *child) {
     child->by_hand = false;
     if (jzx__child_has_actor(child)) {
         if (child->state != JZX_CHILD_STOPPING)
-            stop(turn, child, false);
+            jzx__supervise_stop(turn, child, false);
         return;
     }
     if (child->is_new || is_forgettable(child)) {
@@ -697,7 +674,8 @@ static void on_restart(struct jzx__super_turn *turn, struct jzx__child *child) {
     set_attempt(child, 0, 0);
     if (jzx__child_has_actor(child)) {
         child->by_hand = true;
-        stop(turn, child, child->spec->keep_mailbox); /* then its successor has the queue */
+        jzx__supervise_stop(turn, child,
+                            child->spec->keep_mailbox); /* then its successor has the queue */
     } else {
         restart_alone(turn, child);
     }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Select: one wait at several sources. What a case waits for is in one table. */
+#include "base/alloc.h"
 #include "future/future.h"
 #include "sync/broadcast.h"
 #include "sync/channel.h"
 #include "sync/gate.h"
 #include "sync/object.h"
 #include "sync/to.h"
+
+#include "jzx/heap.h"
 
 #include <string.h>
 
@@ -114,17 +117,29 @@ static const struct kind kinds[] = {
 
 /* ---- the wait ---- */
 
+/* Bytes for each case of a selection: copies of all cases, and their links behind them. */
+#define EACH (sizeof(jzx_case) + sizeof(struct jzx__wait_link))
+_Static_assert(sizeof(jzx_case) % _Alignof(struct jzx__wait_link) == 0, "links follow cases");
+
+/* Up to this number the cases are on the stack of the call, or in the record of the operation. More
+ * cases take a block: from the fiber's own heap, so that it goes with a fiber that is ended in
+ * the wait, and else from the loop's allocator. */
+#define SMALL 16u
+
+struct small {
+    _Alignas(jzx_case) unsigned char bytes[SMALL * EACH];
+};
+
 struct selection {
-    jzx_case cases[JZX_SELECT_MAX];
-    struct jzx__wait_link links[JZX_SELECT_MAX];
+    jzx_case *cases; /* NULL: they were only looked at */
+    struct jzx__wait_link *links;
     uint32_t count;
     uint32_t futures;           /* of the cases */
     struct jzx__object *object; /* of the first that has one: all are of one loop; or NULL */
 };
 
-static bool prepare_one(struct selection *selection, const jzx_case *it) {
-    uint32_t index = selection->count++;
-    struct jzx__wait_link *link = &selection->links[index];
+static bool prepare_one(struct selection *selection, uint32_t index, const jzx_case *it,
+                        struct jzx__wait_link *link) {
     struct jzx__object *object;
     unsigned kind = (unsigned)it->kind;
     if (kind >= sizeof kinds / sizeof kinds[0] || kinds[kind].prepare == NULL)
@@ -139,20 +154,32 @@ static bool prepare_one(struct selection *selection, const jzx_case *it) {
     return object == NULL || object->loop == selection->object->loop;
 }
 
-/* Copies the cases, which are the caller's. */
-static bool prepare(struct selection *selection, const jzx_case *cases, size_t count,
-                    size_t case_size) {
-    selection->count = 0;
+/* Copies the cases, which are the caller's, if there is a place for them (else NULL). */
+static bool prepare(struct selection *selection, void *place, const jzx_case *cases,
+                    uint32_t count) {
+    struct jzx__wait_link unused;
+    selection->cases = place;
+    selection->links = place == NULL ? NULL : (void *)&selection->cases[count];
+    selection->count = count;
     selection->futures = 0;
     selection->object = NULL;
-    if (cases == NULL || count == 0 || count > JZX_SELECT_MAX || case_size != sizeof(jzx_case))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&selection->cases[i], &cases[i], sizeof(jzx_case));
-        if (!prepare_one(selection, &selection->cases[i]))
+    for (uint32_t i = 0; i < count; i++) {
+        const jzx_case *it = &cases[i];
+        if (selection->cases != NULL)
+            it = memcpy(&selection->cases[i], it, sizeof *it);
+        if (!prepare_one(selection, i, it,
+                         selection->links == NULL ? &unused : &selection->links[i]))
             return false;
     }
     return true;
+}
+
+/* Too many cases for *small (or any, if small is NULL) are only checked: they need a block. */
+static bool begin(struct selection *selection, struct small *small, const jzx_case *cases,
+                  size_t count, size_t case_size) {
+    if (cases == NULL || count == 0 || count > JZX_SELECT_MAX || case_size != sizeof(jzx_case))
+        return false;
+    return prepare(selection, count <= SMALL ? small : NULL, cases, (uint32_t)count);
 }
 
 static jzx_err finish(const jzx_case *won, struct jzx__worker *me) {
@@ -176,30 +203,82 @@ static jzx_err select_as(struct jzx__party *party, struct selection *selection,
     return err;
 }
 
-jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
-                   uint64_t deadline_ns, size_t *index) {
-    struct selection selection;
+static jzx_err select_in_fiber(jzx_context *ctx, struct selection *selection, uint64_t deadline_ns,
+                               size_t *index) {
     struct jzx__party party;
-    if (index == NULL || !prepare(&selection, cases, count, case_size))
-        return JZX_ERR_INVALID_ARG;
-    jzx_err err = jzx__party_begin_fiber(&party, selection.object, ctx, "jzx_select");
+    jzx_err err = jzx__party_begin_fiber(&party, selection->object, ctx, "jzx_select");
     if (err != JZX_OK)
         return err;
-    err = select_as(&party, &selection, deadline_ns, index);
+    err = select_as(&party, selection, deadline_ns, index);
     jzx__party_end(&party);
+    return err;
+}
+
+/* Both look up the turn that this thread is in. */
+static JZX_ACROSS_WAIT void *take_block(jzx_context *ctx, size_t count) {
+    return jzx_alloc(ctx, count * EACH);
+}
+
+static JZX_ACROSS_WAIT void give_block(jzx_context *ctx, void *block) {
+    jzx_free(ctx, block);
+}
+
+/* There is no block: the context is no fiber's, or there is no memory. */
+static jzx_err refuse_block(jzx_context *ctx, const struct selection *selection) {
+    struct jzx__party party;
+    jzx_err err = jzx__party_begin_fiber(&party, selection->object, ctx, "jzx_select");
+    if (err != JZX_OK)
+        return err;
+    jzx__party_end(&party);
+    return JZX_ERR_NO_MEMORY;
+}
+
+jzx_err jzx_select(jzx_context *ctx, const jzx_case *cases, size_t count, size_t case_size,
+                   uint64_t deadline_ns, size_t *index) {
+    struct small small;
+    struct selection selection;
+    if (index == NULL || !begin(&selection, &small, cases, count, case_size))
+        return JZX_ERR_INVALID_ARG;
+    if (selection.cases != NULL)
+        return select_in_fiber(ctx, &selection, deadline_ns, index);
+    void *block = take_block(ctx, count);
+    if (block == NULL)
+        return refuse_block(ctx, &selection);
+    jzx_err err = prepare(&selection, block, cases, (uint32_t)count)
+                      ? select_in_fiber(ctx, &selection, deadline_ns, index)
+                      : JZX_ERR_INVALID_ARG;
+    give_block(ctx, block);
+    return err;
+}
+
+/* On a thread, in a block of the loop's allocator. */
+static jzx_err select_in_block(struct jzx__party *party, struct selection *selection,
+                               const jzx_case *cases, uint64_t deadline_ns, size_t *index) {
+    const jzx_allocator allocator = selection->object->loop->sched.allocator;
+    const size_t size = selection->count * EACH;
+    void *block = jzx__alloc(&allocator, size);
+    if (block == NULL)
+        return JZX_ERR_NO_MEMORY;
+    jzx_err err = prepare(selection, block, cases, selection->count)
+                      ? select_as(party, selection, deadline_ns, index)
+                      : JZX_ERR_INVALID_ARG;
+    jzx__free(&allocator, block, size);
     return err;
 }
 
 jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size, uint64_t deadline_ns,
                         size_t *index) {
+    struct small small;
     struct selection selection;
     struct jzx__party party;
-    if (index == NULL || !prepare(&selection, cases, count, case_size) || selection.futures != 0)
+    if (index == NULL || !begin(&selection, &small, cases, count, case_size) ||
+        selection.futures != 0)
         return JZX_ERR_INVALID_ARG;
     jzx_err err = jzx__party_begin_thread(&party, selection.object, "jzx_select_wait");
     if (err != JZX_OK)
         return err;
-    err = select_as(&party, &selection, deadline_ns, index);
+    err = selection.cases != NULL ? select_as(&party, &selection, deadline_ns, index)
+                                  : select_in_block(&party, &selection, cases, deadline_ns, index);
     jzx__party_end(&party);
     return err;
 }
@@ -209,6 +288,10 @@ jzx_err jzx_select_wait(const jzx_case *cases, size_t count, size_t case_size, u
 struct select_to {
     struct jzx__to to; /* first */
     struct selection selection;
+    bool is_kept;      /* what the cases need to stay for it was told so */
+    void *block;       /* of those that are not small, which have a record without what follows; */
+    size_t block_size; /* freed with it */
+    struct small small;
 };
 
 /* The index is known, and the case is finished when the message is handled. */
@@ -237,8 +320,18 @@ static void keep_all(const struct selection *selection, bool stays) {
 }
 
 static void release_record(struct jzx__to *to, struct jzx__worker *me) {
+    struct select_to *it = (void *)to;
     (void)me;
-    keep_all(&((struct select_to *)(void *)to)->selection, false);
+    if (it->is_kept)
+        keep_all(&it->selection, false);
+    if (it->block != NULL)
+        jzx__free(&to->op->loop->sched.allocator, it->block, it->block_size);
+}
+
+static void *take_record_block(struct select_to *it, size_t count) {
+    it->block_size = count * EACH;
+    it->block = jzx__alloc(&it->to.op->loop->sched.allocator, it->block_size);
+    return it->block;
 }
 
 static const struct jzx__to_kind select_kind = {
@@ -248,19 +341,26 @@ jzx_err jzx_select_to(jzx_context *ctx, const jzx_case *cases, size_t count, siz
                       uint32_t tag, jzx_op *op) {
     struct selection selection;
     struct jzx__to_call call;
-    if (!prepare(&selection, cases, count, case_size))
+    if (!begin(&selection, NULL, cases, count, case_size))
         return JZX_ERR_INVALID_ARG;
+    const bool is_small = count <= SMALL;
     const struct jzx__to_spec spec = {.object = selection.object,
                                       .kind = &select_kind,
-                                      .record_size = sizeof(struct select_to),
+                                      .record_size = is_small ? sizeof(struct select_to)
+                                                              : offsetof(struct select_to, small),
                                       .capacity = sizeof(size_t),
                                       .tag = tag};
     jzx_err err = jzx__to_begin(&call, &spec, ctx);
     if (err != JZX_OK)
         return err;
     struct select_to *it = (void *)call.to;
-    it->selection = selection;
+    void *place = is_small ? &it->small : take_record_block(it, count);
+    if (place == NULL)
+        return jzx__to_refuse(&call, JZX_ERR_NO_MEMORY);
+    if (!prepare(&it->selection, place, cases, (uint32_t)count)) /* somebody changed them */
+        return jzx__to_refuse(&call, JZX_ERR_INVALID_ARG);
     keep_all(&it->selection, true);
+    it->is_kept = true;
     jzx__to_start(&call, it->selection.links, it->selection.count, op);
     return JZX_OK;
 }

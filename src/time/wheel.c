@@ -28,18 +28,30 @@ static uint32_t word_count(uint32_t slots) {
     return (slots + JZX__WHEEL_WORD - 1) / JZX__WHEEL_WORD;
 }
 
+static void count_slots(struct jzx__wheel_shape shape, uint32_t *slots, uint32_t *words) {
+    *slots = *words = 0;
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
+        *slots += shape.slots[i];
+        *words += word_count(shape.slots[i]);
+    }
+}
+
+size_t jzx__wheel_bytes(struct jzx__wheel_shape shape) {
+    uint32_t slots;
+    uint32_t words;
+    count_slots(shape, &slots, &words);
+    return slots * (sizeof(struct jzx__list) + sizeof(struct jzx__wheel_trail)) +
+           words * sizeof(uint64_t);
+}
+
 bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, uint64_t now,
                      const jzx_allocator *allocator) {
     JZX_ASSERT(is_valid(shape));
-    uint32_t slots = 0;
-    uint32_t words = 0;
-    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
-        slots += shape.slots[i];
-        words += word_count(shape.slots[i]);
-    }
+    uint32_t slots;
+    uint32_t words;
+    count_slots(shape, &slots, &words);
     *wheel = (struct jzx__wheel){.now = now, .allocator = allocator};
-    wheel->memory_bytes = slots * (sizeof(struct jzx__list) + sizeof(struct jzx__wheel_trail)) +
-                          words * sizeof(uint64_t);
+    wheel->memory_bytes = jzx__wheel_bytes(shape);
     wheel->memory = jzx__alloc(allocator, wheel->memory_bytes);
     if (wheel->memory == NULL)
         return false;

@@ -196,6 +196,9 @@ static inline void jzx__wheel_remove_near(struct jzx__wheel *wheel,
 
 /* ---- setting and removing ---- */
 
+/* The memory that a wheel of that shape takes when it is made. */
+size_t jzx__wheel_bytes(struct jzx__wheel_shape shape);
+
 /* False without memory: nothing is left behind. */
 bool jzx__wheel_init(struct jzx__wheel *wheel, struct jzx__wheel_shape shape, uint64_t now,
                      const jzx_allocator *allocator);

@@ -51,11 +51,6 @@ void jzx__manual_unref(struct jzx_manual *manual) {
     jzx__free_aligned(&allocator, manual, sizeof *manual, _Alignof(struct jzx_manual));
 }
 
-void jzx__manual_count(struct jzx_manual *manual, bool on) {
-    /* relaxed: the edge that gives the turn passes it on */
-    jzx__atomic_store_relaxed(&manual->counts, on ? 1u : 0u);
-}
-
 void jzx__manual_leave(struct jzx_manual *manual) {
     /* release: pairs with is_left, though nothing is passed but the flag; a worker that misses it
      * hands the turn over, and the caller, who looks at the phase next, gives it back */
@@ -83,14 +78,15 @@ void jzx__manual_rest(struct jzx_manual *manual) {
     set_phase(manual, JZX__WITH_POLLER);
 }
 
-bool jzx__manual_has_begun(const struct jzx_manual *manual) {
+/* The next message in hand was begun, and cannot be given back. */
+static bool has_begun(const struct jzx_manual *manual) {
     return manual->batch != NULL && jzx__lane_is_special(manual->batch->lane);
 }
 
 enum jzx__manual_look jzx__manual_look(struct jzx_manual *manual) {
     /* acquire: pairs with the exchange that set a bit */
     uint64_t state = jzx__atomic_load_acquire(&manual->actor->task.state);
-    if ((state & JZX__CONTROL_BITS) != 0 && !jzx__manual_has_begun(manual))
+    if ((state & JZX__CONTROL_BITS) != 0 && !has_begun(manual))
         return JZX__MANUAL_WANTED;
     return manual->batch != NULL || manual->init != NULL ? JZX__MANUAL_HAS : JZX__MANUAL_NONE;
 }
@@ -178,7 +174,7 @@ enum jzx__manual_fate jzx__manual_handle(struct jzx_manual *manual) {
 
 /* What is left of the batch waits again; one that was begun is over. */
 static void absorb(struct jzx_manual *manual) {
-    if (jzx__manual_has_begun(manual)) {
+    if (has_begun(manual)) {
         JZX_ASSERT(manual->turn.unreleased == NULL);
         manual->turn.unreleased = next_message(manual);
     }
@@ -220,7 +216,7 @@ static void take_plain(struct jzx_manual *manual, struct jzx__task *task) {
         else
             manual->batch_last->next = node;
         manual->batch_last = node;
-        manual->waiting++;
+        manual->batch_count++;
     }
 }
 
@@ -228,7 +224,7 @@ static void take_plain(struct jzx_manual *manual, struct jzx__task *task) {
 static enum jzx__look collect(struct jzx__worker *me, struct jzx_manual *manual) {
     struct jzx__actor *actor = manual->actor;
     struct jzx__task *task = &actor->task;
-    manual->waiting = 0;
+    manual->batch_count = 0;
     for (;;) {
         struct jzx__node *node = task->head;
         if (node == NULL) {
@@ -249,7 +245,7 @@ static enum jzx__look collect(struct jzx__worker *me, struct jzx_manual *manual)
             node->next = NULL;
             manual->batch = node;
             manual->batch_last = node;
-            manual->waiting++;
+            manual->batch_count++;
         }
         if (look != JZX__LOOK_GONE)
             return look;
@@ -262,7 +258,7 @@ static void note_batch(struct jzx__worker *me, const struct jzx_manual *manual) 
     if (cold->hears)
         cold->heard_ns = jzx__clock_now(&me->sched->clock);
     cold->hears = cold->listens && manual->batch != NULL && manual->batch->lane == JZX__LANE_USER;
-    cold->steps += cold->accounts ? manual->waiting : 0;
+    cold->steps += cold->accounts ? manual->batch_count : 0;
 }
 
 static uint32_t weight_of(const struct jzx__node *nodes) {
@@ -272,44 +268,12 @@ static uint32_t weight_of(const struct jzx__node *nodes) {
     return weight;
 }
 
-/* False for what may be a request to the actor, which nobody handles: it is known when it is filed.
- */
-static bool is_message(const struct jzx__node *node) {
-    switch ((enum jzx__lane)node->lane) {
-    case JZX__LANE_USER:
-    case JZX__LANE_RUNTIME:
-    case JZX__LANE_ANSWER:
-    case JZX__LANE_GROUP:
-    case JZX__LANE_OP:
-    case JZX__LANE_IO:
-    case JZX__LANE_JOB:
-    case JZX__LANE_STREAM: return true;
-    default: return false;
-    }
-}
-
-/* Messages without weight (of timers, operations, urgent ones) are not in the mailbox's own counts.
- * Nobody but the owner takes nodes out of this inbox, which is no DROP_OLDEST; it is not taken in
- * for this, as others could fill it once more (mailbox/B2). */
-static size_t count_waiting(struct jzx__task *task) {
-    size_t count = 0;
-    for (const struct jzx__node *node = task->head; node != NULL; node = node->next)
-        count++;
-    const struct jzx__node *node = jzx__inbox_list(jzx__task_inbox(task));
-    for (; node != NULL; node = node->next)
-        count += is_message(node);
-    return count;
-}
-
 /* The turn is away from here on, and the actor its poller's. The token stays with the owner, so
  * that a send makes nobody look. */
 static enum jzx__fate hand_over(struct jzx_manual *manual) {
     struct jzx__task *task = &manual->actor->task;
     struct jzx__turn *turn = &manual->turn;
     set_in_hand(manual, weight_of(manual->batch));
-    /* relaxed: written by the poller, before it gives the turn if it is to be true */
-    if (jzx__atomic_load_relaxed(&manual->counts) != 0)
-        manual->waiting += count_waiting(task);
     memset(turn, 0, offsetof(struct jzx__turn, exit_text));
     turn->ctx = (jzx_context){task->arg, jzx__actor_id(manual->actor), manual->loop};
     turn->actor = manual->actor;

@@ -51,7 +51,6 @@ struct jzx_manual {
     _Atomic uint32_t phase;   /* G1. Decides */
     _Atomic uint32_t refs;    /* G4. Decides */
     _Atomic uint32_t is_left; /* G5. Decides */
-    _Atomic uint32_t counts;  /* the poller wants to know how many wait. A hint */
     struct jzx_loop *loop;
     jzx_allocator allocator; /* of the loop, which may be gone before the handle */
     jzx_actor_id id;
@@ -61,7 +60,7 @@ struct jzx_manual {
     struct jzx__mpsc_node request;
     struct jzx__node *batch; /* oldest first */
     struct jzx__node *batch_last;
-    size_t waiting; /* messages of the batch and, with counts, all that waited behind it */
+    size_t batch_count; /* when it was made */
     struct jzx__turn turn;
     struct jzx__seat seat; /* of the poller, while a handler runs */
 };
@@ -104,13 +103,6 @@ void jzx__manual_call(struct jzx_manual *manual);
 /* Sleeps until the phase may have changed, for a millisecond at most: whoever drives the loop may
  * leave it without having taken the request. */
 void jzx__manual_wait(struct jzx_manual *manual);
-
-/* True if the next message in hand was begun, and cannot be given back. */
-bool jzx__manual_has_begun(const struct jzx_manual *manual);
-
-/* From now on batches come with the number of messages that wait, which takes a look at each; or
- * not any more. */
-void jzx__manual_count(struct jzx_manual *manual, bool on);
 
 /* Nobody will poll it any more (G5). */
 void jzx__manual_leave(struct jzx_manual *manual);

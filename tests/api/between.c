@@ -46,9 +46,9 @@ JZX_TEST(a_manual_actor_becomes_another, "E24") {
         JZX_OK);
     for (uint32_t tag = 1; tag <= 4; tag++)
         fixture_send(loop, jzx_manual_id(manual), tag);
-    assert_int_equal(jzx_manual_drain(manual, NULL), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_OK);
     fixture_send(loop, jzx_manual_id(manual), 5);
-    assert_int_equal(jzx_manual_drain(manual, NULL), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_OK);
     assert_int_equal(life.count, 5);
     assert_int_equal(life.tags[1], 2);
     assert_int_equal(life.tags[2], 103);
@@ -67,7 +67,7 @@ JZX_TEST(a_manual_actor_that_traps_stops_ends_with_its_handle, "E24") {
                                        &manual),
                      JZX_OK);
     fixture_send(timing.loop, jzx_manual_id(manual), 1);
-    assert_int_equal(jzx_manual_drain(manual, NULL), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_OK);
     jzx_manual_destroy(manual);
     assert_int_equal(life.cleaned, 1);
     assert_int_equal(life.reason, JZX_EXIT_NORMAL);
@@ -91,7 +91,7 @@ JZX_TEST(urgent_messages_overtake_in_manual_actors, "E24") {
     assert_int_equal(jzx_manual_poll_one(manual, NULL), JZX_OK);
     JZX_EXPECT_EQ(jzx_send_urgent(loop, id, JZX_NOBODY, NULL, 0, 23), JZX_OK);
     size_t count = 0;
-    assert_int_equal(jzx_manual_drain(manual, &count), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, &count), JZX_OK);
     assert_int_equal(count, 5);
     static const uint32_t wanted[] = {11, 21, 22, 23, 12, 13, 14};
     assert_int_equal(life.count, 7);
@@ -120,7 +120,7 @@ JZX_TEST(exit_signals_reach_manual_actors, "E24") {
             JZX_EXPECT_EQ(jzx_actor_exit(loop, id, JZX_EXIT_PANIC, "x"), JZX_OK);
         else
             JZX_EXPECT_EQ(jzx_actor_cancel(loop, id, 0, "x"), JZX_OK);
-        assert_int_equal(jzx_manual_drain(manual, NULL), JZX_ERR_NO_SUCH_ACTOR);
+        assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_ERR_NO_SUCH_ACTOR);
         assert_int_equal(life.cleaned, i + 1);
         assert_int_equal(life.reason, i == 0 ? JZX_EXIT_PANIC : JZX_EXIT_NORMAL);
         jzx_manual_destroy(manual);
@@ -153,11 +153,11 @@ JZX_TEST(a_drain_handles_messages_that_no_bound_counts, "E24") {
                                        &manual),
                      JZX_OK);
     fixture_send(timing.loop, jzx_manual_id(manual), 100);
-    assert_int_equal(jzx_manual_drain(manual, &count), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, &count), JZX_OK);
     assert_int_equal(count, 1);
-    assert_int_equal(jzx_manual_drain(manual, &count), JZX_OK); /* the timers are set */
+    assert_int_equal(jzx_manual_drain(manual, 0, &count), JZX_OK); /* the timers are set */
     timing_advance(&timing, JZX_MS(10));
-    assert_int_equal(jzx_manual_drain(manual, &count), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, &count), JZX_OK);
     assert_int_equal(count, 5);
     assert_int_equal(life.count, 6);
     jzx_manual_destroy(manual);

@@ -22,6 +22,25 @@ JZX_TEST(a_manual_clock_stands_still_until_it_is_moved, "X18") {
     JZX_EXPECT_EQ(jzx_clock_free(clock), JZX_OK);
 }
 
+JZX_TEST(a_clock_has_its_memory_from_its_allocator, "C17") {
+    jzx_allocator allocator = fixture_allocator();
+    jzx_clock *clock = NULL;
+    uint64_t before = fixture_allocations();
+    assert_int_equal(jzx_clock_create(500, &allocator, &clock), JZX_OK);
+    JZX_EXPECT_EQ(jzx_clock_now(clock), 500);
+    JZX_EXPECT_EQ(fixture_allocations(), before + 1);
+    JZX_EXPECT_EQ(jzx_clock_free(clock), JZX_OK);
+    JZX_EXPECT_EQ(fixture_bytes(), 0);
+
+    clock = NULL;
+    fixture_fail_allocations(0, 1);
+    JZX_EXPECT_EQ(jzx_clock_create(0, &allocator, &clock), JZX_ERR_NO_MEMORY);
+    allocator.free = NULL;
+    JZX_EXPECT_EQ(jzx_clock_create(0, &allocator, &clock), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT_EQ(jzx_clock_create(0, NULL, NULL), JZX_ERR_INVALID_ARG);
+    JZX_EXPECT(clock == NULL);
+}
+
 JZX_TEST(a_manual_clock_ends_at_the_end_of_time, "X18") {
     jzx_clock *clock = jzx_clock_manual(UINT64_MAX - 5);
     assert_non_null(clock);

@@ -203,12 +203,19 @@ JZX_TEST(all_settled_has_every_outcome_in_the_order_of_the_list, "E42") {
 /* ---- letting go ---- */
 
 typedef jzx_err (*list_fn)(jzx_loop *, jzx_future *const *, size_t, uint32_t, jzx_future **);
-static const list_fn list_fns[] = {jzx_future_all, jzx_future_race, jzx_future_any,
-                                   jzx_future_all_settled};
+
+static jzx_err one_of_some(jzx_loop *loop, jzx_future *const *inputs, size_t count, uint32_t flags,
+                           jzx_future **result) {
+    return jzx_future_some(loop, inputs, count, 1, flags, result);
+}
+
+enum { LIST_FNS = 5 };
+static const list_fn list_fns[LIST_FNS] = {jzx_future_all, jzx_future_race, jzx_future_any,
+                                           jzx_future_all_settled, one_of_some};
 
 JZX_TEST(a_result_that_nobody_wants_lets_go_of_its_inputs) {
     jzx_loop *loop = fixture_loop();
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < LIST_FNS; i++) {
         for (uint32_t cancels = 0; cancels < 2; cancels++) {
             struct list list = make_list(loop, 2);
             jzx_future *made;
@@ -233,7 +240,7 @@ JZX_TEST(a_result_that_nobody_wants_lets_go_of_its_inputs) {
 
 JZX_TEST(inputs_are_cancelled_whoever_has_them_if_asked) {
     jzx_loop *loop = fixture_loop();
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < LIST_FNS; i++) {
         struct list list = make_list(loop, 2);
         jzx_future *made;
         assert_int_equal(list_fns[i](loop, list.futures, 2, JZX_CANCEL_INPUTS, &made), JZX_OK);
@@ -287,15 +294,13 @@ JZX_TEST(results_and_inputs_may_outlive_the_loop) {
 
 /* Each kind, alone and as the input of another, with nobody who has a handle. */
 JZX_TEST(detached_results_end_when_their_inputs_do_after_the_loop) {
-    jzx_err (*const kinds[])(jzx_loop *, jzx_future *const *, size_t, uint32_t, jzx_future **) = {
-        jzx_future_all, jzx_future_race, jzx_future_any, jzx_future_all_settled};
     uint64_t bytes = fixture_bytes();
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < LIST_FNS; i++) {
         jzx_loop *loop = fixture_loop();
         struct list list = make_list(loop, 2);
         jzx_future *inner;
         jzx_future *outer;
-        assert_int_equal(kinds[i](loop, list.futures, 2, 0, &inner), JZX_OK);
+        assert_int_equal(list_fns[i](loop, list.futures, 2, 0, &inner), JZX_OK);
         assert_int_equal(jzx_future_all(loop, &inner, 1, JZX_CANCEL_INPUTS, &outer), JZX_OK);
         jzx_future_detach(inner);
         jzx_future_detach(outer);
@@ -368,7 +373,7 @@ JZX_TEST(wrong_lists_are_refused) {
     jzx_future *made = NULL;
     assert_int_equal(jzx_future_resolved(loop, "a", 1, &small), JZX_OK);
     assert_int_equal(jzx_future_rejected(loop, JZX_ERR_FULL, NULL, &failed), JZX_OK);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < LIST_FNS; i++) {
         const list_fn make = list_fns[i];
         assert_int_equal(make(NULL, list.futures, 1, 0, &made), JZX_ERR_INVALID_ARG);
         assert_int_equal(make(loop, NULL, 1, 0, &made), JZX_ERR_INVALID_ARG);

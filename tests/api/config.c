@@ -97,6 +97,31 @@ JZX_TEST(one_hook_alone_is_refused_however_the_configuration_was_made, "X24", "C
     assert_string_equal(field, "allocator");
 }
 
+static void *some_map(void *ctx, size_t size) {
+    (void)ctx;
+    (void)size;
+    return NULL;
+}
+
+static void some_unmap(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    (void)ptr;
+    (void)size;
+}
+
+JZX_TEST(a_hook_for_pages_alone_is_refused, "X24", "C17") {
+    const jzx_mapper halves[] = {{.map = some_map}, {.unmap = some_unmap}};
+    for (size_t i = 0; i < 2; i++) {
+        const char *field = NULL;
+        const jzx_config config = JZX_CONFIG(.mapper = halves[i]);
+        assert_int_equal(jzx_config_check(&config, &field), JZX_ERR_INVALID_ARG);
+        assert_string_equal(field, "mapper");
+        assert_null(jzx_loop_create(&config));
+    }
+    assert_int_equal(jzx_config_check(&JZX_CONFIG(.mapper = {some_map, some_unmap, NULL}), NULL),
+                     JZX_OK);
+}
+
 JZX_TEST(create_without_memory_is_null, "C16", "C17", "C+fail") {
     assert_null(
         jzx_loop_create(&JZX_CONFIG(.allocator = {some_alloc, fixture_allocator().free, NULL})));

@@ -113,6 +113,11 @@ static jzx_behavior_result call_it(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_STOP;
 }
 
+JZX_TEST(a_behaviour_that_recurses_without_end_fails_alone, "C20", "E+wait") {
+    for (uint32_t workers = 1; workers <= 2; workers++)
+        fault_among_many(OVERFLOW, workers);
+}
+
 JZX_TEST(a_call_through_any_bad_pointer_is_contained, "C20") {
     static char data[8192];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

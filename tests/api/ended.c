@@ -220,7 +220,7 @@ JZX_TEST(a_manual_actor_that_has_ended_is_polled_in_vain, "E+sem") {
         size_t count = 0;
         JZX_EXPECT_EQ(jzx_manual_poll_one(manual, &handled), JZX_ERR_NO_SUCH_ACTOR);
         JZX_EXPECT(!handled);
-        JZX_EXPECT_EQ(jzx_manual_drain(manual, &count), JZX_ERR_NO_SUCH_ACTOR);
+        JZX_EXPECT_EQ(jzx_manual_drain(manual, 0, &count), JZX_ERR_NO_SUCH_ACTOR);
         JZX_EXPECT_EQ(jzx_manual_poll_while(manual, always, NULL, &count), JZX_ERR_NO_SUCH_ACTOR);
         JZX_EXPECT_EQ(count, 0);
     }

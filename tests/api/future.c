@@ -83,7 +83,7 @@ static void note_drop(void *object) {
     dropped++;
 }
 
-JZX_TEST(an_object_is_moved_and_dropped_once, "E60") {
+JZX_TEST(an_object_is_moved_and_dropped_once) {
     jzx_loop *loop = fixture_loop();
     uint32_t object = 0;
     uint32_t *seen = NULL;

@@ -234,7 +234,7 @@ JZX_TEST(limits_of_the_configuration_hold, "D+pg", "C16") {
     fixture_destroy(loop);
 }
 
-JZX_TEST(limits_have_defaults_and_are_checked, "C16") {
+JZX_TEST(limits_have_defaults_and_are_checked, "C16", "D+pg") {
     jzx_config config;
     const char *field = NULL;
     jzx_config_init(&config, sizeof config);
@@ -246,6 +246,10 @@ JZX_TEST(limits_have_defaults_and_are_checked, "C16") {
     JZX_EXPECT_EQ(jzx_config_check(&JZX_CONFIG(.max_members_per_group = JZX_NONE), &field),
                   JZX_ERR_INVALID_ARG);
     JZX_EXPECT(field != NULL && strcmp(field, "max_members_per_group") == 0);
+    JZX_EXPECT_EQ(config.max_group_events, 64);
+    JZX_EXPECT_EQ(jzx_config_check(&JZX_CONFIG(.max_group_events = JZX_NONE), &field),
+                  JZX_ERR_INVALID_ARG);
+    JZX_EXPECT(field != NULL && strcmp(field, "max_group_events") == 0);
 }
 
 /* ---- broadcast ---- */

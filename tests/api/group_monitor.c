@@ -351,3 +351,120 @@ JZX_TEST(whatever_happens_the_groups_are_as_in_the_model, "D+pg", "X15") {
         fixture_destroy(loop);
     }
 }
+
+/* ---- subscribers that lag ---- */
+
+static void do_come_and_go(jzx_context *ctx, struct ear *self) {
+    const uint32_t *times = self->arg;
+    self->err = JZX_OK;
+    for (uint32_t i = 0; i < *times; i++) {
+        JZX_EXPECT_EQ(jzx_group_join(ctx, "g"), JZX_OK);
+        JZX_EXPECT_EQ(jzx_group_leave(ctx, "g"), JZX_OK);
+    }
+    JZX_EXPECT_EQ(jzx_group_join(ctx, "g"), JZX_OK);
+}
+
+struct laggard {
+    struct ear ear;
+    uint32_t notices;
+    uint64_t missed;
+    bool stashes; /* the notice, once */
+};
+
+static jzx_behavior_result lag(jzx_context *ctx, const jzx_message *msg) {
+    struct laggard *self = ctx->state;
+    if (msg->tag != JZX_TAG_GROUP_LAGGED)
+        return listen(ctx, msg);
+    jzx_group_event event;
+    memcpy(&event, msg->data, sizeof event);
+    JZX_EXPECT_EQ(strcmp(event.group, "g"), 0);
+    JZX_EXPECT_EQ(event.actor, JZX_NOBODY);
+    JZX_EXPECT_EQ(msg->sender, JZX_NOBODY);
+    if (self->stashes) {
+        self->stashes = false;
+        JZX_EXPECT_EQ(jzx_stash(ctx, msg), JZX_OK);
+        return JZX_BEHAVIOR_OK;
+    }
+    self->notices++;
+    self->missed += event.missed;
+    JZX_EXPECT_EQ(jzx_group_monitor(ctx, "g", NULL, 0, &self->ear.count), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+static void expect_lag(jzx_loop *loop, uint32_t times, uint32_t heard_events, uint64_t missed) {
+    struct laggard laggard = {.ear = {.heard = heard[0]}};
+    struct ear member = {0};
+    laggard.ear.id =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = lag, .state = &laggard, .mailbox_cap = 1));
+    ear_spawn(loop, &member);
+    JZX_EXPECT_EQ(monitor(loop, &laggard.ear, "g"), JZX_OK);
+    for (uint32_t round = 1; round <= 2; round++) { /* a notice that was handled begins anew */
+        JZX_EXPECT_EQ(ear_do(loop, &member, do_come_and_go, &times), JZX_OK);
+        JZX_EXPECT_EQ(laggard.ear.events, round * heard_events + round - 1);
+        JZX_EXPECT_EQ(laggard.missed, round * missed);
+        JZX_EXPECT_EQ(laggard.notices, missed != 0 ? round : 0);
+        JZX_EXPECT_EQ(laggard.ear.count, missed != 0 ? 1 : 0); /* the members as they are */
+        expect_event(&laggard.ear, 0, JZX_TAG_GROUP_JOIN, member.id, "g");
+        JZX_EXPECT_EQ(leave(loop, &member, "g"), JZX_OK);
+        expect_event(&laggard.ear, laggard.ear.events - 1, JZX_TAG_GROUP_LEAVE, member.id, "g");
+    }
+    fixture_destroy(loop);
+}
+
+JZX_TEST(a_subscriber_that_lags_is_told_how_much_it_missed, "D+pg") {
+    expect_lag(fixture_loop(), 31, 63, 0);
+    expect_lag(fixture_loop(), 32, 64, 1);
+    expect_lag(fixture_loop(), 100, 64, 137);
+    expect_lag(fixture_loop_with(&JZX_CONFIG(.max_group_events = 1)), 2, 1, 4);
+    expect_lag(fixture_loop_with(&JZX_CONFIG(.max_group_events = JZX_UNLIMITED)), 100, 201, 0);
+}
+
+static uint64_t bytes_then;
+
+static void do_churn(jzx_context *ctx, struct ear *self) {
+    uint32_t times = 100;
+    self->arg = &times;
+    do_come_and_go(ctx, self);
+    uint64_t bytes = fixture_bytes();
+    times = 10000;
+    do_come_and_go(ctx, self);
+    bytes_then = fixture_bytes() - bytes;
+}
+
+JZX_TEST(events_for_a_subscriber_that_lags_take_no_memory_for_ever, "D+pg") {
+    jzx_loop *loop = fixture_loop();
+    struct laggard laggard = {.ear = {.heard = heard[0]}};
+    struct ear member = {0};
+    laggard.ear.id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = lag, .state = &laggard));
+    ear_spawn(loop, &member);
+    JZX_EXPECT_EQ(monitor(loop, &laggard.ear, "g"), JZX_OK);
+    bytes_then = 77;
+    JZX_EXPECT_EQ(ear_do(loop, &member, do_churn, NULL), JZX_OK);
+    JZX_EXPECT_EQ(bytes_then, 0);
+    JZX_EXPECT_EQ(laggard.notices, 1);
+    fixture_destroy(loop);
+}
+
+static void do_unstash_all(jzx_context *ctx, struct ear *self) {
+    self->count = jzx_unstash(ctx);
+    self->err = JZX_OK;
+}
+
+JZX_TEST(a_notice_that_is_put_aside_counts_what_was_missed_before_it, "D+pg") {
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.max_group_events = 1));
+    struct laggard laggard = {.ear = {.heard = heard[0]}, .stashes = true};
+    struct ear member = {0};
+    uint32_t times = 1;
+    laggard.ear.id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = lag, .state = &laggard));
+    ear_spawn(loop, &member);
+    JZX_EXPECT_EQ(monitor(loop, &laggard.ear, "g"), JZX_OK);
+    JZX_EXPECT_EQ(ear_do(loop, &member, do_come_and_go, &times), JZX_OK); /* one, and two missed */
+    JZX_EXPECT_EQ(laggard.notices, 0);
+    JZX_EXPECT_EQ(leave(loop, &member, "g"), JZX_OK); /* told, as the notice was seen */
+    JZX_EXPECT_EQ(laggard.ear.events, 2);
+    JZX_EXPECT_EQ(ear_do(loop, &laggard.ear, do_unstash_all, NULL), JZX_OK);
+    grouping_step(loop);
+    JZX_EXPECT_EQ(laggard.notices, 1);
+    JZX_EXPECT_EQ(laggard.missed, 2);
+    fixture_destroy(loop);
+}

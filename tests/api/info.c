@@ -31,6 +31,50 @@ JZX_TEST(info_shows_name_depth_and_memory) {
     fixture_destroy(loop);
 }
 
+struct family {
+    jzx_actor_id children[2];
+    struct recorder logs[2];
+};
+
+/* One child with an account, and one without. */
+static jzx_behavior_result have_children(jzx_context *ctx, const jzx_message *msg) {
+    struct family *family = ctx->state;
+    (void)msg;
+    jzx_test_ran();
+    for (uint32_t i = 0; i < 2; i++)
+        JZX_EXPECT_EQ(jzx_spawn(ctx->loop,
+                                &JZX_SPAWN_OPTS(.behavior = record, .state = &family->logs[i],
+                                                .account = i == 0),
+                                &family->children[i]),
+                      JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(steps_start_and_parent_are_kept_for_who_has_asked_for_an_account, "D+def") {
+    struct family family = {.children = {JZX_NOBODY}};
+    jzx_clock *clock = jzx_clock_manual(JZX_MS(7));
+    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .clock = clock));
+    jzx_actor_info info = {.size = sizeof info};
+    jzx_actor_id parent =
+        fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = have_children, .state = &family));
+    assert_int_equal(jzx_clock_advance(clock, JZX_MS(5)), JZX_OK);
+    fixture_send(loop, parent, 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_clock_advance(clock, JZX_MS(5)), JZX_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        fixture_send(loop, family.children[i % 2], 1);
+    assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    assert_int_equal(jzx_actor_info_get(loop, family.children[0], &info), JZX_OK);
+    assert_int_equal(info.steps, 2);
+    assert_int_equal(info.started_ns, JZX_MS(12));
+    assert_true(info.parent == parent);
+    assert_int_equal(jzx_actor_info_get(loop, family.children[1], &info), JZX_OK);
+    assert_int_equal(info.steps + info.started_ns + info.parent, 0);
+    assert_int_equal(jzx_test_runs(), 1);
+    fixture_destroy(loop);
+    assert_int_equal(jzx_clock_free(clock), JZX_OK);
+}
+
 JZX_TEST(info_checks_its_arguments, "C+fail") {
     jzx_loop *loop = fixture_loop();
     struct recorder log = {0};

@@ -124,7 +124,7 @@ JZX_TEST(every_kind_of_actor_runs_in_one_loop_and_talks_to_the_others, "E2", "E5
     fixture_send(loop, jzx_manual_id(manual), 1);
     while (jzx_test_runs() < 5)
         assert_int_equal(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
-    assert_int_equal(jzx_manual_drain(manual, NULL), JZX_OK);
+    assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_OK);
     assert_int_equal(
         jzx_route(loop, "all", JZX_ROUTE_ROUND_ROBIN, 0, JZX_NOBODY, NULL, 0, BY_ROUTE), JZX_OK);
     while (jzx_test_runs() < 7)

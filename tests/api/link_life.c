@@ -163,7 +163,7 @@ JZX_TEST(linking_each_other_at_once_is_linking_once, "E19", "D+top") {
 /* Polls until nothing waits: an end is an answer, too. */
 static void drain(jzx_manual *manual) {
     size_t count = 1;
-    while (count != 0 && jzx_manual_drain(manual, &count) == JZX_OK)
+    while (count != 0 && jzx_manual_drain(manual, 0, &count) == JZX_OK)
         continue;
 }
 

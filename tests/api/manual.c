@@ -18,10 +18,14 @@ static bool poll_one(jzx_manual *manual) {
     return handled;
 }
 
-static size_t drain(jzx_manual *manual) {
+static size_t drain_some(jzx_manual *manual, uint32_t max) {
     size_t count = 0;
-    JZX_EXPECT_EQ(jzx_manual_drain(manual, &count), JZX_OK);
+    JZX_EXPECT_EQ(jzx_manual_drain(manual, max, &count), JZX_OK);
     return count;
+}
+
+static size_t drain(jzx_manual *manual) {
+    return drain_some(manual, 0);
 }
 
 static int64_t balance_of(jzx_manual *manual) {
@@ -90,19 +94,105 @@ JZX_TEST(a_poll_runs_no_other_actor, "E24") {
     fixture_destroy(loop);
 }
 
-JZX_TEST(a_drain_handles_what_waited_and_ends, "E24") {
+JZX_TEST(a_drain_goes_on_until_the_mailbox_is_empty, "E24") {
     jzx_loop *loop = fixture_loop();
     jzx_manual *manual = open_manual(loop);
     jzx_actor_id id = jzx_manual_id(manual);
     deposit(manual, loop, 150); /* more than a batch */
     assert_int_equal(account_post_transfer(loop, id, id, 1, 5), JZX_OK);
-    assert_int_equal(drain(manual), 151);
-    assert_int_equal(drain(manual), 5); /* which came meanwhile */
+    assert_int_equal(drain(manual), 156); /* the transfer has sent five deposits */
+    assert_int_equal(drain(manual), 0);
     deposit(manual, loop, 100);
     assert_true(poll_one(manual)); /* what is left of its batch is drained, too */
     deposit(manual, loop, 1);
     assert_int_equal(drain(manual), 100);
-    assert_int_equal(jzx_test_runs(), 256);
+    assert_int_equal(jzx_test_runs(), 256); /* all but the transfer */
+    jzx_manual_destroy(manual);
+    fixture_destroy(loop);
+}
+
+/* Messages of a handler, of another thread, and a timer that is due by then: all come meanwhile. */
+static struct {
+    jzx_loop *loop;
+    jzx_clock *clock;
+    jzx_actor_id id;
+    uint32_t tags[16];
+    uint32_t count;
+} meanwhile;
+
+static void *send_from_outside(void *arg) {
+    (void)arg;
+    JZX_EXPECT_EQ(jzx_send(meanwhile.loop, meanwhile.id, JZX_NOBODY, NULL, 0, 5), JZX_OK);
+    return NULL;
+}
+
+static jzx_behavior_result have_more_sent(jzx_context *ctx, const jzx_message *msg) {
+    pthread_t thread;
+    jzx_test_ran();
+    meanwhile.tags[meanwhile.count++ % 16] = msg->tag;
+    switch (msg->tag) {
+    case 1: /* one behind the other, for three generations */
+    case 2:
+    case 3: fixture_send(ctx->loop, ctx->self, msg->tag + 1); break;
+    case 4:
+        JZX_EXPECT_EQ(pthread_create(&thread, NULL, send_from_outside, NULL), 0);
+        JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
+        break;
+    case 5: JZX_EXPECT_EQ(jzx_clock_advance(meanwhile.clock, JZX_MS(10)), JZX_OK); break;
+    default: break;
+    }
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(a_drain_handles_everything_that_comes_meanwhile, "E24") {
+    struct timing timing = timing_open();
+    jzx_manual *manual = NULL;
+    memset(&meanwhile, 0, sizeof meanwhile);
+    meanwhile.loop = timing.loop;
+    meanwhile.clock = timing.clock;
+    assert_int_equal(
+        jzx_manual_create(timing.loop, &JZX_SPAWN_OPTS(.behavior = have_more_sent), &manual),
+        JZX_OK);
+    const jzx_actor_id id = jzx_manual_id(manual);
+    meanwhile.id = id;
+    assert_int_equal(jzx_send_after(timing.loop, id, id, NULL, 0, 6, JZX_MS(10), NULL), JZX_OK);
+    fixture_send(timing.loop, id, 1);
+    assert_int_equal(drain(manual), 6);
+    assert_int_equal(meanwhile.count, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(meanwhile.tags[i], i + 1);
+    assert_int_equal(drain(manual), 0);
+    assert_int_equal(jzx_test_runs(), 6);
+    jzx_manual_destroy(manual);
+    timing_close(&timing);
+}
+
+static jzx_behavior_result send_to_itself(jzx_context *ctx, const jzx_message *msg) {
+    jzx_test_ran();
+    fixture_send(ctx->loop, ctx->self, msg->tag);
+    return JZX_BEHAVIOR_OK;
+}
+
+JZX_TEST(a_drain_ends_at_its_bound, "E24", "X21") {
+    jzx_loop *loop = fixture_loop();
+    jzx_manual *manual = open_manual(loop);
+    deposit(manual, loop, 150); /* more than two batches */
+    assert_int_equal(drain_some(manual, 1), 1);
+    assert_int_equal(drain_some(manual, 70), 70);
+    assert_int_equal(balance_of(manual), 171);
+    assert_int_equal(drain_some(manual, 79), 79); /* exactly all */
+    assert_int_equal(drain_some(manual, 1), 0);
+    deposit(manual, loop, 3);
+    assert_int_equal(drain_some(manual, JZX_UNLIMITED), 3);
+    deposit(manual, loop, 3);
+    assert_int_equal(drain_some(manual, JZX_UNLIMITED - 1), 3);
+    assert_int_equal(jzx_test_runs(), 156);
+    jzx_manual_destroy(manual);
+    assert_int_equal(jzx_manual_create(loop, &JZX_SPAWN_OPTS(.behavior = send_to_itself), &manual),
+                     JZX_OK);
+    fixture_send(loop, jzx_manual_id(manual), 1);
+    assert_int_equal(drain_some(manual, 1000), 1000); /* else for ever */
+    assert_int_equal(jzx_test_runs(), 1156);
     jzx_manual_destroy(manual);
     fixture_destroy(loop);
 }
@@ -227,8 +317,7 @@ JZX_TEST(a_manual_actor_is_watched_answers_and_puts_aside_as_others_do, "E24") {
     assert_int_equal(account_post_watch(loop, watcher, id), JZX_OK);
     assert_int_equal(account_post_put_aside(loop, id), JZX_OK);
     run_loop(loop);
-    assert_int_equal(drain(manual), 1);
-    assert_int_equal(drain(manual), 1); /* once more */
+    assert_int_equal(drain(manual), 2); /* it is handled once more */
     assert_int_equal(((struct account *)jzx_manual_state(manual))->moves, 2);
     fixture_check_books(loop);
     assert_int_equal(account_post_panic(loop, id, "by hand"), JZX_OK);
@@ -250,10 +339,10 @@ static void expect_stop(jzx_stop_kind kind, size_t handled, jzx_exit_reason reas
     JZX_EXPECT_EQ(jzx_actor_stop(loop, jzx_manual_id(manual), kind), JZX_OK);
     run_loop(loop);
     JZX_EXPECT_EQ(ledger.closed, 0);
-    jzx_err err = jzx_manual_drain(manual, &count);
+    jzx_err err = jzx_manual_drain(manual, 0, &count);
     JZX_EXPECT_EQ(count, handled);
     if (err == JZX_OK)
-        err = jzx_manual_drain(manual, NULL);
+        err = jzx_manual_drain(manual, 0, NULL);
     JZX_EXPECT_EQ(err, JZX_ERR_NO_SUCH_ACTOR);
     JZX_EXPECT_EQ(ledger.closed, 1);
     JZX_EXPECT_EQ(ledger.reason, reason);
@@ -281,7 +370,7 @@ JZX_TEST(a_loop_ends_its_manual_actors_and_a_handle_may_outlive_it, "E24") {
     fixture_destroy(loop);
     assert_int_equal(ledger.closed, 2);
     assert_int_equal(jzx_manual_poll_one(manual, NULL), JZX_ERR_NO_SUCH_ACTOR);
-    assert_int_equal(jzx_manual_drain(stopped, NULL), JZX_ERR_NO_SUCH_ACTOR);
+    assert_int_equal(jzx_manual_drain(stopped, 0, NULL), JZX_ERR_NO_SUCH_ACTOR);
     jzx_manual_destroy(manual);
     jzx_manual_destroy(stopped);
     assert_int_equal(jzx_test_runs(), 1);
@@ -295,7 +384,7 @@ JZX_TEST(a_manual_actor_that_returns_stop_has_ended_when_the_poll_returns, "E24"
     assert_true(poll_one(manual));
     assert_int_equal(ledger.opened, 1);
     assert_int_equal(ledger.closed, 1);
-    assert_int_equal(jzx_manual_drain(manual, NULL), JZX_ERR_NO_SUCH_ACTOR);
+    assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_ERR_NO_SUCH_ACTOR);
     assert_int_equal(fixture_stats(loop).dead, 2);
     assert_int_equal(jzx_type_instances(loop, "account", NULL, 0), 0);
     jzx_manual_destroy(manual);
@@ -319,7 +408,7 @@ JZX_TEST(the_init_of_a_manual_actor_runs_in_its_first_poll_and_may_fail, "E24") 
     fixture_send(loop, jzx_manual_id(manual), 1);
     run_loop(loop);
     assert_int_equal(jzx_test_runs(), 0);
-    assert_int_equal(jzx_manual_drain(manual, NULL), JZX_ERR_NO_SUCH_ACTOR);
+    assert_int_equal(jzx_manual_drain(manual, 0, NULL), JZX_ERR_NO_SUCH_ACTOR);
     assert_int_equal(jzx_test_runs(), 1);
     assert_int_equal(recorder.count, 0);
     jzx_manual_destroy(manual);
@@ -333,7 +422,7 @@ static jzx_manual *polled;
 static jzx_behavior_result poll_inside(jzx_context *ctx, const jzx_message *msg) {
     (void)ctx, (void)msg;
     JZX_EXPECT_EQ(jzx_manual_poll_one(polled, NULL), JZX_ERR_BUSY);
-    JZX_EXPECT_EQ(jzx_manual_drain(polled, NULL), JZX_ERR_BUSY);
+    JZX_EXPECT_EQ(jzx_manual_drain(polled, 0, NULL), JZX_ERR_BUSY);
     jzx_test_ran();
     return JZX_BEHAVIOR_OK;
 }

@@ -109,7 +109,7 @@ static jzx_behavior_result expect_address(jzx_context *ctx, const jzx_message *m
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(a_moved_buffer_is_not_copied, "C+msg", "C+goal") {
+JZX_TEST(a_moved_buffer_is_not_copied, "C+msg", "C+goal", "E60") {
     jzx_loop *loop = fixture_loop();
     void *data = filled_buffer(loop, 1000);
     jzx_actor_id id =
@@ -232,7 +232,7 @@ static jzx_behavior_result forward(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_STOP;
 }
 
-JZX_TEST(a_taken_payload_can_be_sent_on_without_a_copy, "C+msg", "C+goal") {
+JZX_TEST(a_taken_payload_can_be_sent_on_without_a_copy, "C+msg", "C+goal", "E60") {
     jzx_loop *loop = fixture_loop();
     destroyed = 0;
     void *data = filled_buffer(loop, 2000);

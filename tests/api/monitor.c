@@ -562,7 +562,7 @@ static void end_loop(jzx_loop *loop, int how) {
     if (how == 2)
         JZX_EXPECT_EQ(jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(100)), JZX_OK);
     if (how == 3)
-        JZX_EXPECT_EQ(jzx_loop_stop(loop, 0), JZX_OK);
+        JZX_EXPECT_EQ(jzx_loop_stop(loop, jzx_loop_now(loop)), JZX_OK);
     if (how != 0)
         JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
     check_sums(loop);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <jzx/ask.h>
+#include <jzx/group.h>
 #include <jzx/name.h>
 #include <jzx/schedule.h>
 #include <jzx/supervisor.h>
@@ -565,5 +566,109 @@ JZX_TEST(zero_alloc_push_pop, "D+q", "D+tests") {
         JZX_EXPECT_EQ(journal.count, 1);
     }
     JZX_EXPECT_EQ(fixture_allocations(), before);
+    timing_close(&timing);
+}
+
+/* ---- capacity ---- */
+
+struct tally {
+    uint32_t steps;
+    uint32_t most; /* events in one step */
+    uint32_t next; /* tag of the message that comes next */
+};
+
+static jzx_err tally_step(jzx_context *ctx, const jzx_process_event *events, size_t count,
+                          jzx_step_out *out) {
+    struct tally *tally = ctx->state;
+    (void)out;
+    tally->steps++;
+    tally->most = count > tally->most ? (uint32_t)count : tally->most;
+    for (size_t i = 0; i < count; i++)
+        JZX_EXPECT_EQ(events[i].tag, tally->next++);
+    return JZX_OK;
+}
+
+JZX_TEST(a_step_has_room_for_16_events_and_the_queue_grows_beyond, "D+q", "C11") {
+    static const jzx_process_ops ops = JZX_PROCESS_OPS(.step = tally_step);
+    jzx_loop *loop = fixture_loop();
+    struct tally tally = {.steps = 0};
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.process = &ops, .state = &tally));
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(JZX_PROCESS_EVENTS_MAX, 16);
+    for (uint32_t i = 0; i < JZX_DEFAULT_MAILBOX_CAP; i++)
+        fixture_send(loop, id, i);
+    JZX_EXPECT_EQ(jzx_send(loop, id, JZX_NOBODY, NULL, 0, 1), JZX_ERR_MAILBOX_FULL);
+    JZX_EXPECT_EQ(jzx_loop_step(loop, JZX_NEVER), JZX_OK);
+    JZX_EXPECT_EQ(tally.next, JZX_DEFAULT_MAILBOX_CAP);
+    JZX_EXPECT_EQ(tally.most, 16);
+    JZX_EXPECT_EQ(tally.steps, 1 + JZX_DEFAULT_MAILBOX_CAP / 16);
+    fixture_destroy(loop);
+}
+
+/* ---- a process that is not idle ---- */
+
+static jzx_err send_to_itself(jzx_context *ctx, struct journal *journal, jzx_step_out *out) {
+    jzx_process_info info = {.size = sizeof info};
+    uint64_t cursor = 0;
+    (void)out;
+    JZX_EXPECT_EQ(jzx_process_next(ctx->loop, &cursor, &info), JZX_OK);
+    JZX_EXPECT_EQ(info.state, JZX_PROCESS_RUNNING);
+    if (journal->steps <= 3)
+        JZX_EXPECT_EQ(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, journal->steps), JZX_OK);
+    return JZX_OK;
+}
+
+JZX_TEST(a_process_that_is_not_idle_is_sent_to_and_stepped_once_more, "D+err", "D13") {
+    struct timing timing = timing_open();
+    struct journal journal = {.plan = send_to_itself};
+    journal_spawn(&timing, &journal);
+    JZX_EXPECT_EQ(journal.steps, 4);
+    JZX_EXPECT_EQ(journal.count, 3);
+    for (uint32_t i = 0; i < journal.count; i++) {
+        expect_note(&journal, i, JZX_PROCESS_MESSAGE, i + 1, JZX_OK);
+        JZX_EXPECT_EQ(journal.notes[i].step, i + 2); /* after the step, not inside it */
+    }
+    timing_close(&timing);
+}
+
+/* ---- a start that fails ---- */
+
+static jzx_actor_id neighbour;
+
+static jzx_err begin_and_fail(jzx_context *ctx, const char *method, const void *input, size_t len) {
+    jzx_actor_id child = JZX_NOBODY;
+    jzx_monitor_ref ref;
+    (void)method, (void)input, (void)len;
+    JZX_EXPECT_EQ(jzx_register(ctx->loop, "starter", ctx->self), JZX_OK);
+    JZX_EXPECT_EQ(jzx_group_join(ctx, "starters"), JZX_OK);
+    JZX_EXPECT_EQ(jzx_group_monitor(ctx, "others", NULL, 0, NULL), JZX_OK);
+    JZX_EXPECT_EQ(jzx_monitor(ctx, neighbour, &ref), JZX_OK);
+    JZX_EXPECT_EQ(jzx_timer_start(ctx, 1, NULL, 0, 9, JZX_SECOND(1)), JZX_OK);
+    JZX_EXPECT(jzx_alloc(ctx, 10000) != NULL);
+    JZX_EXPECT_EQ(jzx_spawn_watched(ctx, &JZX_SPAWN_OPTS(.behavior = record), true, &child, NULL),
+                  JZX_OK);
+    jzx_test_ran();
+    return JZX_ERR_UNKNOWN_METHOD;
+}
+
+JZX_TEST(a_start_that_fails_is_rolled_back, "D+err", "D19") {
+    static const jzx_process_ops ops =
+        JZX_PROCESS_OPS(.init = begin_and_fail, .step = journal_step, .close = journal_close);
+    struct timing timing = timing_open();
+    struct journal journal = {.steps = 0};
+    jzx_actor_id found = JZX_NOBODY;
+    size_t count = 77;
+    neighbour = fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = record, .daemon = true));
+    timing_step(&timing);
+    fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.process = &ops, .state = &journal));
+    timing_step(&timing);
+    JZX_EXPECT_EQ(jzx_test_runs(), 1);
+    JZX_EXPECT_EQ(journal.steps, 0);
+    JZX_EXPECT_EQ(journal.closes, 1);
+    JZX_EXPECT_EQ(jzx_lookup(timing.loop, "starter", &found), JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(jzx_group_members(timing.loop, "starters", NULL, 0, &count), JZX_OK);
+    JZX_EXPECT_EQ(count, 0);
+    JZX_EXPECT(!jzx_loop_alive(timing.loop)); /* its linked child has ended with it */
+    JZX_EXPECT_EQ(jzx_loop_next_deadline(timing.loop), JZX_NEVER);
     timing_close(&timing);
 }

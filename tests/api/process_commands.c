@@ -150,6 +150,87 @@ static jzx_err yield_once(jzx_context *ctx, struct journal *journal, jzx_step_ou
                                : JZX_OK;
 }
 
+/* ---- commands come from pools ---- */
+
+#define STREAM 301u
+
+struct stream {
+    uint32_t yields; /* in each step */
+    size_t arg_len;  /* of each */
+    size_t answer_len;
+    uint32_t left; /* completions still to come */
+    uint32_t completed;
+};
+
+static jzx_err answer_at_once(jzx_context *ctx, const jzx_command *command, void *data) {
+    static const char answer[JZX_MSG_INLINE * 32];
+    const struct stream *stream = data;
+    JZX_EXPECT_EQ(command->len, stream->arg_len);
+    return jzx_command_complete(ctx->loop, command->process, command->ref, answer,
+                                stream->answer_len, JZX_OK);
+}
+
+/* Each completion is followed by a command. */
+static jzx_err stream_step(jzx_context *ctx, const jzx_process_event *events, size_t count,
+                           jzx_step_out *out) {
+    static const char arg[1024];
+    struct stream *stream = ctx->state;
+    uint32_t wanted = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind != JZX_PROCESS_YIELD_COMPLETE) {
+            wanted = stream->yields;
+            continue;
+        }
+        JZX_EXPECT_EQ(events[i].error, JZX_OK);
+        JZX_EXPECT_EQ(events[i].len, stream->answer_len);
+        stream->completed++;
+        wanted += stream->left != 0;
+        stream->left -= stream->left != 0;
+    }
+    for (uint32_t i = 0; i < wanted; i++)
+        JZX_EXPECT_EQ(jzx_out_yield(out, i, STREAM, arg, stream->arg_len), JZX_OK);
+    return JZX_OK;
+}
+
+static const jzx_process_ops stream_ops = JZX_PROCESS_OPS(.step = stream_step);
+
+JZX_TEST(a_steady_stream_of_commands_allocates_nothing_and_leaks_nothing, "D+hdl") {
+    static const struct stream kinds[] = {
+        {.yields = 1},
+        {.yields = 2, .arg_len = 32, .answer_len = 32},
+        {.yields = 12, .arg_len = 8, .answer_len = 8},
+        {.yields = 12, .arg_len = 200, .answer_len = 200},
+        {.yields = 3, .arg_len = 512, .answer_len = 512},
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        struct timing timing = timing_open();
+        struct stream stream = kinds[k];
+        JZX_EXPECT_EQ(
+            jzx_command_register(timing.loop, STREAM,
+                                 &(jzx_command_handler){.handle = answer_at_once, .data = &stream}),
+            JZX_OK);
+        jzx_actor_id id =
+            fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.process = &stream_ops, .state = &stream));
+        uint64_t allocations = 0;
+        uint64_t bytes = 0;
+        for (uint32_t round = 0; round < 3; round++) {
+            stream.left = 2000;
+            stream.completed = 0;
+            fixture_send(timing.loop, id, 1);
+            timing_step(&timing);
+            JZX_EXPECT_EQ(stream.completed, 2000 + stream.yields);
+            if (round == 0) { /* the pools are filled */
+                allocations = fixture_allocations();
+                bytes = fixture_bytes();
+            }
+        }
+        JZX_EXPECT_EQ(fixture_allocations(), allocations);
+        JZX_EXPECT_EQ(fixture_bytes(), bytes);
+        timing_close(&timing);
+        JZX_EXPECT_EQ(fixture_bytes(), 0);
+    }
+}
+
 JZX_TEST(unknown_command_handler, "D+hdl", "D+tests") {
     static const uint16_t unknown[] = {0, 12, 29, 39, 49, 255, 256, 999, 65535};
     for (uint32_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
@@ -552,18 +633,33 @@ static jzx_err spawn_and_cancel(jzx_context *ctx, struct journal *journal, jzx_s
     return JZX_OK;
 }
 
+static char cancel_text[JZX_EXIT_TEXT_MAX + 1];
+
+static jzx_err note_cancel(jzx_context *ctx, const jzx_process_event *events, size_t count,
+                           jzx_step_out *out) {
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == JZX_PROCESS_CANCEL)
+            memcpy(cancel_text, ((const jzx_stop_notice *)events[i].data)->text,
+                   sizeof cancel_text);
+    return journal_step(ctx, events, count, out);
+}
+
 JZX_TEST(a_process_spawns_a_monitored_one_and_cancels_it, "D18", "D+top") {
+    static const jzx_process_ops cancelled =
+        JZX_PROCESS_OPS(.init = journal_init, .step = note_cancel, .close = journal_close);
     struct timing timing = timing_open();
     struct journal child = {.steps = 0};
     struct script script = {.journal = {.plan = spawn_and_cancel}};
-    script.opts = JZX_SPAWN_OPTS(.process = &journal_ops, .state = &child);
+    script.opts = JZX_SPAWN_OPTS(.process = &cancelled, .state = &child);
     script.spawn = (jzx_command_spawn){.opts = &script.opts, .monitored = true};
+    cancel_text[0] = '\0';
     fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.process = &journal_ops, .state = &script.journal));
     timing_step(&timing);
     expect_completion(&script.journal, 0, 1, JZX_OK);
     expect_completion(&script.journal, 1, 2, JZX_OK);
     expect_note(&child, 0, JZX_PROCESS_CANCEL, JZX_TAG_STOP, JZX_OK);
     JZX_EXPECT_EQ(child.notes[0].value, JZX_MS(9));
+    assert_string_equal(cancel_text, "why");
     timing_advance(&timing, JZX_MS(9));
     JZX_EXPECT_EQ(child.closes, 1);
     expect_note(&script.journal, 2, JZX_PROCESS_MESSAGE, JZX_TAG_DOWN, JZX_OK);

@@ -39,6 +39,7 @@ struct journal {
     plan_fn plan;        /* may be NULL */
     uint64_t numbers[4]; /* the plan's own */
     jzx_actor_id other;
+    char stop_text[JZX_EXIT_TEXT_MAX + 1]; /* of the last CANCEL */
 };
 
 static inline jzx_err journal_init(jzx_context *ctx, const char *method, const void *input,
@@ -64,6 +65,10 @@ static inline jzx_err journal_step(jzx_context *ctx, const jzx_process_event *ev
                             .step = journal->steps};
         if (events[i].len >= sizeof note.value)
             memcpy(&note.value, events[i].data, sizeof note.value);
+        if (events[i].kind == JZX_PROCESS_CANCEL) {
+            const jzx_stop_notice *notice = events[i].data;
+            snprintf(journal->stop_text, sizeof journal->stop_text, "%s", notice->text);
+        }
         if (JZX_EXPECT(journal->count < NOTES_MAX))
             journal->notes[journal->count++] = note;
     }

@@ -481,8 +481,8 @@ static const jzx_actor_factory chief_actor =
     JZX_ACTOR_FACTORY(.type = "chief", .init = spawn_late, .handle = rule_late);
 
 JZX_TEST(an_input_whose_actor_was_removed_before_its_tick_is_dropped_whole, "A+kill", "A+act") {
-    const jzx_processor_opts opts =
-        JZX_PROCESSOR_OPTS(.root = &chief_actor, .trace = true, .record = true);
+    const jzx_processor_opts opts = JZX_PROCESSOR_OPTS(.root = &chief_actor, .trace = true,
+                                                       .record = true, .tick_per_input = true);
     struct timing timing = timing_open();
     jzx_processor *processor = make(timing.loop, &opts);
     assert_int_equal(jzx_processor_dispatch(processor, WORK, NULL, 0), JZX_OK);

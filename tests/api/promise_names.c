@@ -192,7 +192,8 @@ static jzx_behavior_result member(jzx_context *ctx, const jzx_message *msg) {
 }
 
 JZX_TEST(a_subscriber_without_room_hears_of_each_join_and_leave_in_order_also_at_ends) {
-    jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 3));
+    jzx_loop *loop =
+        fixture_loop_with(&JZX_CONFIG(.workers = 3, .max_group_events = JZX_UNLIMITED));
     assert_non_null(loop);
     for (uint32_t i = 0; i < MEMBERS; i++)
         club.ids[i] = fixture_spawn(

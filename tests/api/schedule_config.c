@@ -46,6 +46,55 @@ JZX_TEST(a_wrong_field_aborts_the_start_and_is_named, "B42", "B34", "B35", "X2",
     expect_wrong(&(jzx_schedule_config){.size = 1}, "schedule.size");
 }
 
+static void *no_timer(void *arg, void *memory, size_t entries_max, uint64_t now) {
+    (void)memory, (void)entries_max, (void)now;
+    return arg;
+}
+
+static void move_entry(void *timer, jzx_tick_entry *entry) {
+    (void)timer, (void)entry;
+}
+
+static jzx_tick_entry *no_entry(void *timer, uint64_t tick) {
+    (void)timer, (void)tick;
+    return NULL;
+}
+
+static uint64_t no_tick(void *timer) {
+    (void)timer;
+    return UINT64_MAX;
+}
+
+JZX_TEST(a_timer_without_one_of_its_functions_is_refused, "B2") {
+    const jzx_tick_timer whole = {.create = no_timer,
+                                  .insert = move_entry,
+                                  .cancel = move_entry,
+                                  .poll_expired = no_entry,
+                                  .next = no_tick};
+    WRONG("timer_kind", .timer_kind = (jzx_tick_timer_kind)4);
+    WRONG("timer", .timer_kind = JZX_TICK_TIMER_FOREIGN);
+    WRONG("timer", .timer = &whole); /* of another kind */
+    WRONG("timer", .timer_kind = JZX_TICK_TIMER_HEAP, .timer = &whole);
+    jzx_tick_timer timer = whole;
+    jzx_schedule_config config =
+        JZX_SCHEDULE_CONFIG(.timer_kind = JZX_TICK_TIMER_FOREIGN, .timer = &timer);
+    JZX_EXPECT_EQ(jzx_schedule_config_check(&config, NULL), JZX_OK);
+    timer.create = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.insert = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.cancel = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.poll_expired = NULL;
+    expect_wrong(&config, "schedule.timer");
+    timer = whole;
+    timer.next = NULL;
+    expect_wrong(&config, "schedule.timer");
+}
+
 JZX_TEST(a_manual_driver_needs_a_manual_clock, "B+driver") {
     const char *field = NULL;
     jzx_config config =
@@ -115,6 +164,38 @@ JZX_TEST(the_check_stands_alone_and_the_init_gives_the_defaults) {
     JZX_EXPECT_EQ(jzx_schedule_opts_init(&opts, sizeof opts), JZX_OK);
     JZX_EXPECT_EQ(opts.size, sizeof opts);
     JZX_EXPECT_EQ(jzx_schedule_opts_init(&opts, sizeof opts + 1), JZX_ERR_INVALID_ARG);
+}
+
+/* ---- profiles ---- */
+
+static int32_t do_nothing(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+/* So many close tasks, far jobs and jobs there may be, and one more is refused. */
+static void expect_profile(jzx_schedule_profile profile, uint32_t quota, uint32_t overflow,
+                           uint32_t task_run) {
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.profile = profile, .slot_capacity = 65536));
+    JZX_EXPECT_EQ(rig_metrics(&rig).quota_limit, quota);
+    for (uint32_t i = 0; i <= task_run; i++)
+        JZX_EXPECT_EQ(jzx_schedule_on_close(rig.loop, JZX_CLOSE_USER, NULL, do_nothing, NULL),
+                      i < task_run ? JZX_OK : JZX_ERR_FULL);
+    for (uint32_t i = 0; i <= overflow; i++)
+        JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(2000000), NULL),
+                      i < overflow ? JZX_OK : JZX_ERR_CAPACITY_EXCEEDED);
+    for (uint32_t i = overflow; i <= quota; i++)
+        JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(5), NULL),
+                      i < quota ? JZX_OK : JZX_ERR_QUOTA_EXCEEDED);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_profile_of_the_configuration_has_the_capacities_of_the_table, "B38", "B39", "B40",
+         "B41") {
+    expect_profile(JZX_SCHEDULE_TINY, 2048, 512, 128);
+    expect_profile(JZX_SCHEDULE_SMALL, 4096, 1024, 256);
+    expect_profile(JZX_SCHEDULE_STANDARD, 10240, 2560, 512);
+    expect_profile(JZX_SCHEDULE_LARGE, 25600, 6400, 1024);
 }
 
 /* ---- capabilities ---- */

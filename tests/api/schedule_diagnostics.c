@@ -237,9 +237,23 @@ static void keep_line(void *ctx, const char *line) {
     strcat(dumped, "\n");
 }
 
-JZX_TEST(a_dump_shows_the_wheel_and_the_periodic_jobs, "B104", "R5.AC5", "B70", "B102") {
+static int32_t close_nothing(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+static uint32_t sample_seven(void *ctx) {
+    (void)ctx;
+    return 7;
+}
+
+JZX_TEST(a_dump_shows_the_wheel_the_load_and_every_job, "B104", "R5.AC5", "B70", "B102", "B89") {
     dumped[0] = '\0';
     rig_open(&rig, NULL);
+    JZX_EXPECT_EQ(jzx_schedule_on_close(rig.loop, JZX_CLOSE_DEFAULT, NULL, close_nothing, NULL),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_schedule_add_probe(rig.loop, "mine", JZX_PROBE_RUNTIME, sample_seven, NULL),
+                  JZX_OK);
     rig_once(&rig, 1, TICKS(2000000));
     rig_once(&rig, 1, TICKS(9));
     rig_rate(&rig, 1, TICKS(2), TICKS(3));
@@ -247,18 +261,29 @@ JZX_TEST(a_dump_shows_the_wheel_and_the_periodic_jobs, "B104", "R5.AC5", "B70", 
     rig_pass(&rig, 5);
     JZX_EXPECT_EQ(rig.notes.count, 2);
     JZX_EXPECT_EQ(jzx_schedule_dump(rig.loop, keep_line, rig.loop), JZX_OK);
-    static const char *const expected[] = {"wheel_offset      5\n",
-                                           "active_slots      3\n",
-                                           "overflow_size     1\n",
-                                           "active_total      4\n",
-                                           "pending_commands  0\n",
-                                           "diagnostics_lost  0\n",
-                                           "overload          normal\n",
-                                           "driver            automatic\n",
-                                           "periodic_jobs     2\n",
-                                           "fixed-rate ",
-                                           "fixed-delay",
-                                           "never"};
+    static const char *const expected[] = {
+        "wheel_offset      5\n",
+        "active_slots      3\n",
+        "overflow_size     1\n",
+        "active_total      4\n",
+        "catch_ups         0\n",
+        "close_tasks       5\n",
+        "load              7\n",
+        "  mailbox        0  mailbox\n",
+        "  dispatcher     0  dispatcher\n",
+        "  runtime        0  runtime\n",
+        "  runtime        7  mine\n",
+        "one_shot_jobs     2\n",
+        "  1  one-shot            0       never     2000000  waiting\n",
+        "  2  one-shot            0       never           9  waiting\n",
+        "pending_commands  0\n",
+        "diagnostics_lost  0\n",
+        "overload          normal\n",
+        "driver            automatic\n",
+        "periodic_jobs     2\n",
+        "fixed-rate ",
+        "fixed-delay",
+        "never"};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         if (!JZX_EXPECT(strstr(dumped, expected[i]) != NULL))
             print_message("no %s in\n%s", expected[i], dumped);
@@ -378,16 +403,22 @@ JZX_TEST(the_property_calls_need_test_mode, "B103") {
     rig_close(&rig);
 }
 
-JZX_TEST(the_same_seed_cancels_the_same_jobs, "B103") {
-    uint32_t counts[3];
+JZX_TEST(the_same_seed_cancels_the_same_jobs_and_another_seed_others, "B103") {
+    static bool came[3][100];
     for (uint32_t i = 0; i < 3; i++) {
+        memset(came[i], 0, sizeof came[i]);
         rig_open(&rig, &JZX_SCHEDULE_CONFIG(.test_mode = true));
         for (uint32_t j = 0; j < 100; j++)
             rig_once(&rig, j, TICKS(5));
-        counts[i] = jzx_schedule_inject_random_cancel(rig.loop, i < 2 ? 7 : 8, 500);
-        JZX_EXPECT(counts[i] > 20 && counts[i] < 80);
-        JZX_EXPECT_EQ(rig_metrics(&rig).active_total, 100 - counts[i]);
+        uint32_t count = jzx_schedule_inject_random_cancel(rig.loop, i < 2 ? 7 : 8, 500);
+        JZX_EXPECT(count > 20 && count < 80);
+        JZX_EXPECT_EQ(rig_metrics(&rig).active_total, 100 - count);
+        rig_pass(&rig, 5);
+        JZX_EXPECT_EQ(rig.notes.count, 100 - count);
+        for (uint32_t j = 0; j < rig.notes.count; j++)
+            came[i][rig.notes.list[j].tag] = true;
         rig_close(&rig);
     }
-    JZX_EXPECT_EQ(counts[0], counts[1]);
+    JZX_EXPECT(memcmp(came[0], came[1], sizeof came[0]) == 0);
+    JZX_EXPECT(memcmp(came[0], came[2], sizeof came[0]) != 0);
 }

@@ -199,12 +199,16 @@ JZX_TEST(a_backlog_of_the_driver_is_made_up_for_without_a_lost_tick, "B23", "B24
     announce(5, true); /* a window: a catch-up, but no overload */
     JZX_EXPECT_EQ(rig_metrics(&rig).driver_status, JZX_DRIVER_STATUS_OK);
     JZX_EXPECT_EQ(rig_metrics(&rig).drift_compensations, 5);
+    JZX_EXPECT_EQ(rig_metrics(&rig).catch_ups, 1);
+    announce(4, true); /* 0.8 windows: none */
+    JZX_EXPECT_EQ(rig_metrics(&rig).catch_ups, 1);
     JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_BACKPRESSURE_STATE, NULL), 0);
     own.now_ns += (uint64_t)TICKS(8);
     JZX_EXPECT(jzx_tick_notify(own.source, 8)); /* more than a window */
     rig_leap(&rig, TICK_NS);
     jzx_schedule_metrics metrics = rig_metrics(&rig);
     JZX_EXPECT_EQ(metrics.tick_backlog_peak, 8);
+    JZX_EXPECT(metrics.catch_ups >= 2);
     JZX_EXPECT(metrics.tick_overflow_events >= 1);
     JZX_EXPECT(rig_told(&rig, JZX_SCHEDULE_EVENT_DRIVER_STATUS, NULL) >= 2); /* and back */
     JZX_EXPECT(rig_told(&rig, JZX_SCHEDULE_EVENT_BACKPRESSURE_STATE, &told) >= 2);
@@ -214,15 +218,40 @@ JZX_TEST(a_backlog_of_the_driver_is_made_up_for_without_a_lost_tick, "B23", "B24
     metrics = rig_metrics(&rig);
     JZX_EXPECT_EQ(metrics.driver_status, JZX_DRIVER_STATUS_OK);
     JZX_EXPECT_EQ(metrics.pressure, JZX_PRESSURE_NORMAL);
-    JZX_EXPECT_EQ(metrics.ticks_total, 16); /* none was lost */
+    JZX_EXPECT_EQ(metrics.ticks_total, 20); /* none was lost */
     JZX_EXPECT_EQ(metrics.tick_backlog, 0);
     uint32_t runs = 0;
     for (uint32_t i = 0; i < rig.notes.count; i++) {
         runs += rig.notes.list[i].batch.runs;
         JZX_EXPECT_EQ(rig.notes.list[i].batch.missed_runs, 0); /* never the driver's */
     }
-    JZX_EXPECT_EQ(runs, 16);
+    JZX_EXPECT_EQ(runs, 20);
     rig_close(&rig);
+}
+
+/* A bounded buffer would drop what is above its quota: here it is counted, and run. */
+JZX_TEST(a_backlog_above_the_tick_buffer_is_counted_and_no_tick_is_dropped, "B24", "B+rules") {
+    static const uint32_t quotas[] = {0, 40, 0};
+    static const jzx_schedule_profile profiles[] = {JZX_SCHEDULE_DEFAULT, JZX_SCHEDULE_DEFAULT,
+                                                    JZX_SCHEDULE_CUSTOM};
+    static const uint32_t expected[] = {1280, 40, 32}; /* max(32, system_quota / 8) */
+    for (uint32_t i = 0; i < 3; i++) {
+        open_own(OWN(.clock = &own_clock, .tick_buffer_quota = quotas[i], .profile = profiles[i],
+                     .system_quota = 64));
+        rig_rate(&rig, 1, TICKS(1), TICKS(1));
+        JZX_EXPECT_EQ(rig_metrics(&rig).tick_buffer_quota, expected[i]);
+        announce(expected[i], true);
+        JZX_EXPECT_EQ(rig_metrics(&rig).tick_buffer_overflows, 0);
+        rig_pass(&rig, expected[i]); /* until all are made up for */
+        announce(expected[i] + 1, true);
+        rig_pass(&rig, expected[i]);
+        jzx_schedule_metrics metrics = rig_metrics(&rig);
+        JZX_EXPECT(metrics.tick_buffer_overflows >= 1);
+        JZX_EXPECT_EQ(metrics.ticks_total, 2 * expected[i] + 1);
+        JZX_EXPECT(rig.notes.count > 0);
+        JZX_EXPECT_EQ(metrics.tick_backlog, 0);
+        rig_close(&rig);
+    }
 }
 
 JZX_TEST(a_driver_far_behind_twice_makes_the_scheduler_reject, "B31", "B88", "B+tests") {
@@ -352,6 +381,56 @@ JZX_TEST(ticks_are_announced_without_a_driver_by_the_loop_itself, "B21", "B22", 
 }
 
 /* ---- rates ---- */
+
+#define PACE_TICKS 100u
+#define PACE_CALLS_MAX 3000u
+
+/* The ticks of a thread beside those of its clock. */
+struct pace {
+    uint32_t subscriber;
+    uint32_t calls;
+    uint64_t first; /* by the clock, at the first call */
+    bool is_found;
+};
+
+static jzx_behavior_result watch_pace(jzx_context *ctx, const jzx_message *msg) {
+    struct pace *pace = ctx->state;
+    struct jzx_schedule_event event;
+    uint64_t tick = 0;
+    (void)msg;
+    jzx_test_ran();
+    while (jzx_schedule_next_event(ctx->loop, pace->subscriber, &event, sizeof event))
+        tick = event.tick;
+    uint64_t now = jzx_schedule_now(ctx->loop);
+    JZX_EXPECT(tick <= now); /* never ahead */
+    if (pace->calls++ == 0)
+        pace->first = now;
+    uint64_t passed = now - pace->first;
+    pace->is_found |= passed >= PACE_TICKS && (now - tick) * 20 <= passed;
+    if (pace->is_found || pace->calls == PACE_CALLS_MAX)
+        JZX_EXPECT_EQ(jzx_loop_request_stop(ctx->loop), JZX_OK);
+    return JZX_BEHAVIOR_OK;
+}
+
+/* However late it is at a moment, there is one at which it is behind by 5 % of the time at most. A
+ * thread of another rate is further behind for ever, or ahead. */
+JZX_TEST(a_thread_announces_as_many_ticks_as_its_clock_counts, "B+driver") {
+    struct pace pace = {0};
+    jzx_loop *loop = fixture_loop_with(
+        &JZX_CONFIG(.workers = 1, .schedule = &JZX_SCHEDULE_CONFIG(.driver_kind = JZX_DRIVER_THREAD,
+                                                                   .resolution_ns = 2000000)));
+    assert_non_null(loop);
+    JZX_EXPECT_EQ(jzx_schedule_subscribe(loop, JZX_SCHEDULE_KIND(FIRE), &pace.subscriber), JZX_OK);
+    jzx_actor_id id = fixture_spawn(loop, &JZX_SPAWN_OPTS(.behavior = watch_pace, .state = &pace));
+    JZX_EXPECT_EQ(jzx_schedule_at_fixed_rate_with_options(
+                      loop, 2000000, 2000000, id, JZX_NOBODY, NULL, 0, 1,
+                      &JZX_SCHEDULE_OPTS(.backlog_limit = UINT32_MAX), NULL),
+                  JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_run(loop), JZX_OK);
+    JZX_EXPECT(pace.is_found);
+    JZX_EXPECT(jzx_test_runs() > 0);
+    fixture_destroy(loop);
+}
 
 JZX_TEST(every_second_of_ticks_is_told_with_its_rate, "B+driver", "B3") {
     struct jzx_schedule_event told;

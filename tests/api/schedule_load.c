@@ -152,11 +152,11 @@ JZX_TEST(a_critical_load_engages_refuses_and_cancels_what_can_be_spared, "B85", 
     rig_pass(&rig, 1);
     jzx_schedule_metrics metrics = rig_metrics(&rig);
     JZX_EXPECT_EQ(metrics.pressure, JZX_PRESSURE_ENGAGED);
-    JZX_EXPECT_EQ(metrics.pressure_reasons, JZX_PRESSURE_BY_GAUGE);
+    JZX_EXPECT_EQ(metrics.pressure_reasons, JZX_PRESSURE_BY_GAUGE | JZX_PRESSURE_BY_MAILBOX);
     JZX_EXPECT_EQ(metrics.quota_limit, 10); /* the adaptive one */
     JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_BACKPRESSURE_STATE, &told), 2);
     JZX_EXPECT(told.is_engaged);
-    JZX_EXPECT_EQ(told.reason, JZX_PRESSURE_BY_GAUGE);
+    JZX_EXPECT_EQ(told.reason, JZX_PRESSURE_BY_GAUGE | JZX_PRESSURE_BY_MAILBOX);
     JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_CANCELLED_BY_BACKPRESSURE, NULL), 2);
     rig_expect_state(&rig, delay, JZX_JOB_CANCELLED);
     rig_expect_state(&rig, low, JZX_JOB_CANCELLED);
@@ -193,6 +193,14 @@ JZX_TEST(an_exhausted_adaptive_quota_rejects_everything_until_the_cooldown_is_ov
     rig_pass(&rig, 4);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(90), NULL), JZX_ERR_BACKPRESSURED);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(90), high), JZX_ERR_BACKPRESSURED);
+    JZX_EXPECT_EQ(jzx_schedule_at_fixed_rate(rig.loop, TICK_NS, TICK_NS, rig.to, JZX_NOBODY, NULL,
+                                             0, 1, NULL),
+                  JZX_ERR_BACKPRESSURED);
+    JZX_EXPECT_EQ(jzx_schedule_with_fixed_delay(rig.loop, TICK_NS, TICK_NS, rig.to, JZX_NOBODY,
+                                                NULL, 0, 1, NULL),
+                  JZX_ERR_BACKPRESSURED);
+    JZX_EXPECT_EQ(jzx_schedule_once_fn(rig.loop, TICK_NS, NULL, NULL, call_down, &rig.notes),
+                  JZX_ERR_BACKPRESSURED);
     rig_pass(&rig, 1); /* 5 x resolution */
     JZX_EXPECT_EQ(rig_metrics(&rig).pressure, JZX_PRESSURE_NORMAL);
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(90), NULL), JZX_OK);
@@ -208,6 +216,7 @@ JZX_TEST(a_load_that_was_pushed_counts_at_the_next_tick, "B89") {
     JZX_EXPECT_EQ(rig_try_once(&rig, TICKS(9), NULL), JZX_OK);
     rig_pass(&rig, 1);
     JZX_EXPECT_EQ(rig_metrics(&rig).pressure, JZX_PRESSURE_ENGAGED);
+    JZX_EXPECT_EQ(rig_metrics(&rig).pressure_reasons, JZX_PRESSURE_BY_GAUGE); /* of no kind */
     rig_pass(&rig, 1);
     JZX_EXPECT_EQ(rig_metrics(&rig).pressure, JZX_PRESSURE_NORMAL);
     rig_close(&rig);

@@ -30,6 +30,11 @@ static int32_t close_task(void *ctx) {
     return name[0] == 'F' ? -77 : 0;
 }
 
+static int32_t close_nothing(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
 static jzx_err inline_run(void *ctx, const jzx_batch *batch) {
     const char *name = ctx;
     jzx_test_ran();
@@ -135,7 +140,7 @@ JZX_TEST(close_tasks_beyond_the_capacity_are_refused_at_once, "B94", "B61", "B+t
     JZX_EXPECT_EQ(jzx_schedule_on_close(rig.loop, JZX_CLOSE_USER, NULL, NULL, NULL),
                   JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(
-        jzx_schedule_on_close(rig.loop, (jzx_close_priority)3, NULL, close_task, named('c')),
+        jzx_schedule_on_close(rig.loop, (jzx_close_priority)4, NULL, close_task, named('c')),
         JZX_ERR_INVALID_ARG);
     rig_close(&rig);
     JZX_EXPECT(strcmp(steps, "bd") == 0);
@@ -324,6 +329,64 @@ JZX_TEST(a_shutdown_ends_delays_then_timers_by_key_then_calls_hooks, "B97", "B93
     JZX_EXPECT_EQ(plain_came, 1); /* only those by key belong to it */
     jzx_future_release(waiting);
     rig_close(&rig);
+}
+
+/* The same with other priorities of the library's tasks: timers, s, hooks H and k, r, delays, u. */
+JZX_TEST(a_policy_of_the_configuration_gives_the_tasks_of_the_library_other_priorities, "B94",
+         "B97", "B93") {
+    static const jzx_task_run_policy policy = {.size = sizeof policy,
+                                               .delays = JZX_CLOSE_USER,
+                                               .remoting = JZX_CLOSE_USER,
+                                               .actor_timers = JZX_CLOSE_SYSTEM_CRITICAL,
+                                               .user_hooks = JZX_CLOSE_RUNTIME};
+    step_count = plain_came = 0;
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.task_run_policy = &policy));
+    look_on_close(JZX_CLOSE_DEFAULT, 'u'); /* USER */
+    look_on_close(JZX_CLOSE_RUNTIME, 'r');
+    look_on_close(JZX_CLOSE_SYSTEM_CRITICAL, 's');
+    hook_up('H');
+    hook_up('k');
+    JZX_EXPECT_EQ(jzx_schedule_delay_async(rig.loop, TICKS(9), &waiting), JZX_OK);
+    jzx_actor_id keeper = fixture_spawn(rig.loop, &JZX_SPAWN_OPTS(.behavior = keep_timers));
+    send_to(keeper, START);
+    send_to(keeper, SHUT_DOWN);
+    assert_string_equal(steps, "stHtktrtudt");
+    jzx_future_release(waiting);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_policy_of_the_configuration_bounds_the_close_tasks, "B94") {
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.profile = JZX_SCHEDULE_TINY,
+                                        .task_run_policy = &(jzx_task_run_policy){
+                                            .size = sizeof(jzx_task_run_policy), .capacity = 2}));
+    on_close(JZX_CLOSE_USER, 'a');
+    on_close(JZX_CLOSE_USER, 'b');
+    JZX_EXPECT_EQ(jzx_schedule_on_close(rig.loop, JZX_CLOSE_USER, NULL, close_task, named('c')),
+                  JZX_ERR_FULL);
+    rig_close(&rig);
+    rig_open(&rig, &JZX_SCHEDULE_CONFIG(.profile = JZX_SCHEDULE_TINY));
+    for (uint32_t i = 0; i < 129; i++) /* without one it is the profile's */
+        JZX_EXPECT_EQ(jzx_schedule_on_close(rig.loop, JZX_CLOSE_USER, NULL, close_nothing, NULL),
+                      i < 128 ? JZX_OK : JZX_ERR_FULL);
+    rig_close(&rig);
+}
+
+JZX_TEST(a_wrong_policy_for_close_tasks_is_named) {
+    static const jzx_task_run_policy wrong[] = {
+        {.size = 0},
+        {.size = sizeof wrong[0] + 8},
+        {.size = sizeof wrong[0], .capacity = 1025},
+        {.size = sizeof wrong[0], .delays = (jzx_close_priority)4},
+        {.size = sizeof wrong[0], .remoting = (jzx_close_priority)4},
+        {.size = sizeof wrong[0], .actor_timers = (jzx_close_priority)4},
+        {.size = sizeof wrong[0], .user_hooks = (jzx_close_priority)4}};
+    for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const char *field = NULL;
+        JZX_EXPECT_EQ(
+            jzx_schedule_config_check(&JZX_SCHEDULE_CONFIG(.task_run_policy = &wrong[i]), &field),
+            JZX_ERR_INVALID_ARG);
+        JZX_EXPECT(field != NULL && strcmp(field, "schedule.task_run_policy") == 0);
+    }
 }
 
 JZX_TEST(the_tasks_of_the_library_take_no_room_and_cannot_be_cancelled, "B97", "B94") {

@@ -117,10 +117,10 @@ static void read_log(void *ctx, jzx_log_level level, const char *text) {
 static void stop_late(uint32_t count) {
     memset(&log_seen, 0, sizeof log_seen);
     struct timing timing =
-        timing_open_with(0, &JZX_CONFIG(.log = {.write = read_log, .level = JZX_LOG_WARN}));
+        timing_open_with(1, &JZX_CONFIG(.log = {.write = read_log, .level = JZX_LOG_WARN}));
     for (uint32_t i = 0; i < count; i++)
         fixture_spawn(timing.loop, &JZX_SPAWN_OPTS(.behavior = toy));
-    JZX_EXPECT_EQ(jzx_loop_stop(timing.loop, 0), JZX_OK);
+    JZX_EXPECT_EQ(jzx_loop_stop(timing.loop, 1), JZX_OK);
     timing_step(&timing);
     timing_close(&timing);
 }

@@ -253,12 +253,7 @@ JZX_TEST(cases_that_are_none_are_refused, "E57") {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_int_equal(jzx_select_wait(JZX_CASES(wrong[i]), 0, &index), JZX_ERR_INVALID_ARG);
-    jzx_case many[JZX_SELECT_MAX + 1];
-    for (size_t i = 0; i <= JZX_SELECT_MAX; i++)
-        many[i] = jzx_gate_case(&s.gate);
-    assert_int_equal(jzx_select_wait(JZX_CASES(many), 0, &index), JZX_ERR_INVALID_ARG);
-    assert_int_equal(jzx_select_wait(many, JZX_SELECT_MAX, sizeof many[0], 0, &index),
-                     JZX_ERR_TIMEOUT);
+    const jzx_case many[] = {jzx_gate_case(&s.gate)};
     assert_int_equal(jzx_select_wait(many, 1, 1, 0, &index), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_select_wait(many, 0, sizeof many[0], 0, &index), JZX_ERR_INVALID_ARG);
     assert_int_equal(jzx_select_wait(many, 1, sizeof many[0], 0, NULL), JZX_ERR_INVALID_ARG);

@@ -117,7 +117,7 @@ JZX_TEST(a_stop_of_the_loop_is_told_with_its_deadline, "D18", "D+stop") {
     timing_step(&timing);
     JZX_EXPECT_EQ(guests[0].ends, 1);
     JZX_EXPECT_EQ(guests[0].notice.deadline_ns, JZX_MS(200));
-    assert_string_equal(guests[0].notice.text, "the loop stops");
+    assert_string_equal(guests[0].notice.text, "scheduler shutdown");
     JZX_EXPECT_EQ(guests[1].stops, 1);
     JZX_EXPECT_EQ(guests[1].ends, 0);
     JZX_EXPECT_EQ(guests[2].stops, 0);

@@ -480,12 +480,13 @@ static void *spawn_many_and_release(void *arg) {
     return NULL;
 }
 
-JZX_TEST(spawns_beyond_the_size_of_the_global_queue_are_not_lost, "D6", "E7") {
+JZX_TEST(spawns_beyond_the_size_of_the_global_queue_are_not_lost, "D6", "E7", "D+def") {
     for (uint32_t workers = 1; workers <= 3; workers++) {
         static struct foreign foreign;
         memset(&foreign, 0, sizeof foreign);
         foreign.loop = open_with(JZX_CONFIG(.workers = workers, .global_queue_size = 4));
         spawn_many(&foreign); /* before the run */
+        JZX_EXPECT_EQ(fixture_stats(foreign.loop).global_depth, 4);
         assert_int_equal(jzx_loop_run(foreign.loop), JZX_OK);
         JZX_EXPECT_EQ(fixture_stats(foreign.loop).submitted, 4); /* the others did not fit */
         for (uint32_t i = 0; i < FOREIGN_COUNT; i++)
@@ -496,8 +497,24 @@ JZX_TEST(spawns_beyond_the_size_of_the_global_queue_are_not_lost, "D6", "E7") {
         assert_int_equal(pthread_join(thread, NULL), 0);
         for (uint32_t i = 0; i < FOREIGN_COUNT; i++)
             JZX_EXPECT_EQ(foreign.runs[i], 2);
+        JZX_EXPECT_EQ(fixture_stats(foreign.loop).global_depth, 0);
         fixture_destroy(foreign.loop);
     }
+}
+
+/* What a loop of two workers takes when it is made. */
+static uint64_t bytes_with_local_queues_of(uint32_t size) {
+    jzx_loop *loop = open_with(JZX_CONFIG(.workers = 2, .local_queue_size = size));
+    uint64_t bytes = fixture_bytes();
+    fixture_destroy(loop);
+    return bytes;
+}
+
+JZX_TEST(the_local_queue_of_each_worker_has_the_configured_size, "E7", "D+def") {
+    uint64_t smallest = bytes_with_local_queues_of(1);
+    JZX_EXPECT_EQ(bytes_with_local_queues_of(256) - smallest, 2 * 255 * sizeof(void *));
+    JZX_EXPECT_EQ(bytes_with_local_queues_of(4096) - smallest, 2 * 4095 * sizeof(void *));
+    JZX_EXPECT_EQ(bytes_with_local_queues_of(0), bytes_with_local_queues_of(256));
 }
 
 /* The n-th spawned actor writes down who it is and how many were taken from the queue by then. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A scheduler on static memory, driven by ticks as an interrupt would announce them: jobs of all
  * modes, a slow receiver, a cancel, a pause of the driver, backpressure, a full quota, a dump, a
- * shutdown. */
+ * shutdown. All of it once with the wheel and once with the heap. */
 #include "schedule/core/admit.h"
 #include "schedule/core/dump.h"
 #include "schedule/core/life.h"
@@ -9,6 +9,7 @@
 #include "schedule/core/region.h"
 #include "schedule/core/run.h"
 #include "schedule/core/shutdown.h"
+#include "schedule/core/tick_heap.h"
 
 #include "toolbox.h"
 
@@ -34,6 +35,7 @@ static unsigned delivered;
 static unsigned runs;
 static unsigned dumped;
 static unsigned released;
+static uint32_t load;
 
 static uint64_t read_counter(void *ctx) {
     (void)ctx;
@@ -77,8 +79,14 @@ static void write(void *ctx, const char *text, size_t len) {
 
 /* ---- the program ---- */
 
-static bool start(void) {
-    static struct jzx__region region = {memory, MEMORY, 0};
+static void forget(void) {
+    counter_ns = 0;
+    is_slow = false;
+    delivered = runs = dumped = released = load = 0;
+}
+
+static bool start(const jzx_tick_timer *timer) {
+    static struct jzx__region region;
     static jzx_allocator allocator;
     static const struct jzx__driver driver = {
         JZX__DRIVER_FOREIGN, "timer", NULL, attach, NULL, NULL};
@@ -87,9 +95,12 @@ static bool start(void) {
                                           .profile = JZX__PROFILE_CUSTOM,
                                           .capacity = {QUOTA, 8, 4},
                                           .diagnostics_queue_capacity = 8,
-                                          .shape = {{64, 8, 8}}};
+                                          .shape = {{64, 8, 8}},
+                                          .timer = timer};
     struct jzx__schedule_ops ops = {.deliver = deliver, .release = release};
     struct jzx__tick_clock clock = {JZX__CLOCK_REALTIME_HARDWARE, NULL, read_counter, NULL};
+    forget();
+    region = (struct jzx__region){memory, MEMORY, 0};
     allocator = jzx__region_allocator(&region);
     return jzx__schedule_resolve(&config, &config).error == JZX__CONFIG_OK &&
            jzx__schedule_bytes(&config) <= MEMORY &&
@@ -179,8 +190,6 @@ static int check_driver_backlog(void) {
     return 0;
 }
 
-static uint32_t load;
-
 static uint32_t read_load(void *ctx) {
     (void)ctx;
     return load;
@@ -237,9 +246,9 @@ static int32_t close_task(void *ctx) {
     return 0;
 }
 
-int run_program(void) {
+static int run_with(const jzx_tick_timer *timer) {
     uint64_t task = 0;
-    CHECK(50, start());
+    CHECK(50, start(timer));
     int failed = check_modes();
     if (failed == 0)
         failed = check_windows();
@@ -256,4 +265,9 @@ int run_program(void) {
     CHECK(54, jzx__schedule_metrics_of(&s).task_run_on_close_total == 1);
     jzx__schedule_deinit(&s);
     return 0;
+}
+
+int run_program(void) {
+    int failed = run_with(NULL);
+    return failed != 0 ? failed : run_with(&jzx__tick_heap);
 }

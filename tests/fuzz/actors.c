@@ -342,6 +342,8 @@ jzx_child_spec *fuzz_child_spec(struct fuzz *f, jzx_child_spec *spec) {
         spec->behavior = fuzz_behave;
     if (fuzz_chance(f, 24))
         spec->mode = (jzx_child_mode)9;
+    for (unsigned i = 0; i < 2 && fuzz_chance(f, 4); i++)
+        spec->depends_on[i] = fuzz_chance(f, 4) ? JZX_DEPENDS_ON_NOBODY : names[fuzz_below(f, 5)];
     return spec;
 }
 

@@ -232,7 +232,7 @@ static void do_jzx_manual_poll_one(struct fuzz *f) {
     bool handled;
     switch (fuzz_below(f, 4)) {
     case 0: fuzz_status(f, jzx_manual_poll_one(manual, OR_NULL(&handled))); break;
-    case 1: fuzz_status(f, jzx_manual_drain(manual, OR_NULL(&count))); break;
+    case 1: fuzz_status(f, jzx_manual_drain(manual, 1 + BELOW(20), OR_NULL(&count))); break;
     case 2: fuzz_status(f, jzx_manual_poll_while(manual, goes_on, &left, &count)); break;
     default: (void)jzx_manual_state(manual); break;
     }

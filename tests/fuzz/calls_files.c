@@ -173,6 +173,9 @@ FUZZ_FAMILY(files, file_operations);
 
 CALL(jzx_watch_fd, LOOP, FD, ID, INTEREST, TAG);
 CALL(jzx_unwatch_fd, LOOP, FD);
+CALL(jzx_fd_await, CTX, FD, INTEREST, WHEN, OR_NULL(&(uint32_t){0}));
+BEGIN(jzx_fd_await_to, CTX, FD, INTEREST, WHEN);
+FUTURE(jzx_fd_await_async, LOOP, FD, INTEREST, WHEN);
 CALL(jzx_signal_to, CTX, SIGNAL, TAG);
 CALL(jzx_signal_end, CTX, SIGNAL);
 USE(jzx_last_os_error, CTX);
@@ -185,11 +188,12 @@ static void do_raise(struct fuzz *f) {
 }
 
 static const struct fuzz_operation watch_operations[] = {
-    ROW(jzx_watch_fd, 8, ANYWHERE),      ROW(jzx_unwatch_fd, 4, ANYWHERE),
-    ROW(jzx_signal_to, 6, ANYWHERE),     ROW(jzx_signal_end, 3, ANYWHERE),
-    ROW(jzx_last_os_error, 1, ANYWHERE), {"raise", 4, ANYWHERE, do_raise},
-    ROW(jzx_resolve, 2, ANYWHERE),       ROW(jzx_resolve_to, 2, ANYWHERE),
-    ROW(jzx_resolve_async, 2, ANYWHERE),
+    ROW(jzx_watch_fd, 8, ANYWHERE),       ROW(jzx_unwatch_fd, 4, ANYWHERE),
+    ROW(jzx_fd_await, 6, ANYWHERE),       ROW(jzx_fd_await_to, 6, ANYWHERE),
+    ROW(jzx_fd_await_async, 6, ANYWHERE), ROW(jzx_signal_to, 6, ANYWHERE),
+    ROW(jzx_signal_end, 3, ANYWHERE),     ROW(jzx_last_os_error, 1, ANYWHERE),
+    {"raise", 4, ANYWHERE, do_raise},     ROW(jzx_resolve, 2, ANYWHERE),
+    ROW(jzx_resolve_to, 2, ANYWHERE),     ROW(jzx_resolve_async, 2, ANYWHERE),
 };
 FUZZ_FAMILY(watches, watch_operations);
 

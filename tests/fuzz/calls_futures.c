@@ -162,6 +162,36 @@ static void do_jzx_future_all_settled(struct fuzz *f) {
     combine(f, jzx_future_all_settled);
 }
 
+static jzx_err some(jzx_loop *loop, jzx_future *const *inputs, size_t count, uint32_t flags,
+                    jzx_future **result) {
+    return jzx_future_some(loop, inputs, count, count / 2 + (flags & 1u), flags, result);
+}
+
+static void do_jzx_future_some(struct fuzz *f) {
+    combine(f, some);
+}
+
+/* The winner of a result, and the errors of its inputs: as settled as it is. */
+static void do_jzx_future_winner(struct fuzz *f) {
+    int ticket;
+    size_t index = SIZE_MAX;
+    jzx_err err;
+    const char *text = NULL;
+    jzx_future *future = fuzz_borrow(f, OF_FUTURE, &ticket);
+    bool was_ready = jzx_future_is_ready(future);
+    jzx_err won = jzx_future_winner(future, OR_NULL(&index));
+    if (was_ready && won == JZX_ERR_INVALID_STATE)
+        fuzz_fail("a settled result does not tell its winner");
+    if (won == JZX_OK && index >= INPUTS && jzx_future_error(future, NULL) == JZX_OK)
+        fuzz_fail("input %zu of %u has won", index, (unsigned)INPUTS);
+    fuzz_status(f, won);
+    won = jzx_future_error_at(future, BELOW(INPUTS + 1), &err, OR_NULL(&text));
+    if (won == JZX_OK && text != NULL && strlen(text) > JZX_FUTURE_TEXT_MAX)
+        fuzz_fail("the text of an input is too long");
+    fuzz_status(f, won);
+    fuzz_give_back(f, OF_FUTURE, ticket);
+}
+
 /* The records of futures that are settled already. */
 static void do_jzx_settled_at(struct fuzz *f) {
     _Alignas(jzx_settled) unsigned char records[2 * JZX_SETTLED_SIZE(sizeof(uint64_t))];
@@ -218,6 +248,29 @@ static void do_jzx_future_then(struct fuzz *f) {
     fuzz_give_back(f, OF_FUTURE, ticket);
 }
 
+/* One that is settled, one of a delay, none. */
+static jzx_err then_future(jzx_context *ctx, const void *value, jzx_future **next, void *arg) {
+    const uint64_t number = 1;
+    (void)value;
+    here(ctx, arg);
+    switch (jzx_current_actor() % 4) {
+    case 0: return jzx_future_resolved(ctx->loop, &number, sizeof number, next);
+    case 1: return jzx_future_delayed(ctx->loop, jzx_in(ctx, 1000), &number, sizeof number, next);
+    case 2: return JZX_OK;
+    default: return JZX_ERR_FAILED;
+    }
+}
+
+static void do_jzx_future_then_future(struct fuzz *f) {
+    int ticket;
+    jzx_future *result = NULL;
+    jzx_future *input = fuzz_borrow(f, OF_FUTURE, &ticket);
+    fuzz_keep_future(
+        f, jzx_future_then_future(input, sizeof(uint64_t), OR_NULL(then_future), f->round, &result),
+        &result);
+    fuzz_give_back(f, OF_FUTURE, ticket);
+}
+
 static void do_jzx_future_catch(struct fuzz *f) {
     int ticket;
     jzx_future *result = NULL;
@@ -265,6 +318,8 @@ static void do_jzx_async_spawn(struct fuzz *f) {
     jzx_async_opts opts =
         JZX_ASYNC_OPTS(.name = NAME, .cleanup = fuzz_async_cleanup, .detached = fuzz_chance(f, 4));
     int ticket = -1;
+    if (fuzz_chance(f, 4))
+        opts.place = JZX_PLACE_WORKER(BELOW(3));
     if (fuzz_chance(f, 3) && !f->round->has_threads)
         opts.executor = fuzz_borrow(f, OF_EXECUTOR, &ticket);
     jzx_err err = jzx_async_spawn(LOOP, &fuzz_async_type, state, &opts, &future);
@@ -364,8 +419,11 @@ static const struct fuzz_operation operations[] = {
     ROW(jzx_future_race, 3, ANYWHERE),
     ROW(jzx_future_any, 3, ANYWHERE),
     ROW(jzx_future_all_settled, 3, ANYWHERE),
+    ROW(jzx_future_some, 3, ANYWHERE),
+    ROW(jzx_future_winner, 2, ANYWHERE),
     ROW(jzx_settled_at, 1, ANYWHERE),
     ROW(jzx_future_then, 4, ANYWHERE),
+    ROW(jzx_future_then_future, 4, ANYWHERE),
     ROW(jzx_future_catch, 3, ANYWHERE),
     ROW(jzx_future_finally, 3, ANYWHERE),
     ROW(jzx_future_delayed, 3, ANYWHERE),

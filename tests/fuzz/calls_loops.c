@@ -19,8 +19,18 @@ CALL(jzx_loop_destroy, NULL);
 CALL(jzx_loop_worker_stats, LOOP, BELOW(6),
      OR_NULL(&(jzx_worker_stats){.size = fuzz_options_size(f, sizeof(jzx_worker_stats))}));
 CALL(jzx_config_init, OR_NULL(&(jzx_config){0}), fuzz_options_size(f, sizeof(jzx_config)));
+CALL(jzx_config_init_one_thread, OR_NULL(&(jzx_config){0}),
+     fuzz_options_size(f, sizeof(jzx_config)));
 USE(jzx_clock_now, f->round->clock);
 CALL(jzx_clock_advance, f->round->clock, fuzz_below(f, JZX_MS(2)));
+
+static void do_jzx_clock_create(struct fuzz *f) {
+    jzx_allocator allocator = fuzz_allocator();
+    jzx_clock *clock = NULL;
+    allocator.free = fuzz_chance(f, 16) ? NULL : allocator.free;
+    fuzz_status(f, jzx_clock_create(WORD, OR_NULL(&allocator), &clock));
+    fuzz_status(f, jzx_clock_free(clock));
+}
 
 /* The loop ends: once in a while. */
 static void do_jzx_loop_stop(struct fuzz *f) {
@@ -74,6 +84,7 @@ static void do_jzx_config_check(struct fuzz *f) {
     config.max_actors = (uint32_t)WORD;
     config.thread_name = TEXT;
     config.allocator.alloc = fuzz_chance(f, 8) ? fuzz_allocator().alloc : NULL;
+    config.mapper.unmap = fuzz_chance(f, 8) ? fuzz_mapper().unmap : NULL;
     config.size = fuzz_options_size(f, sizeof config);
     if (fuzz_status(f, jzx_config_check(OR_NULL(&config), &field)) != JZX_OK && field == NULL)
         fuzz_fail("jzx_config_check names no field");
@@ -155,7 +166,9 @@ static const struct fuzz_operation operations[] = {
     ROW(jzx_loop_set_observer, 1, DRIVER),
     ROW(jzx_loop_dump, 1, ANYWHERE),
     ROW(jzx_config_init, 1, ANYWHERE),
+    ROW(jzx_config_init_one_thread, 1, ANYWHERE),
     ROW(jzx_config_check, 1, ANYWHERE),
+    ROW(jzx_clock_create, 1, ANYWHERE),
     ROW(jzx_clock_now, 1, ANYWHERE),
     ROW(jzx_clock_advance, 1, ANYWHERE),
     {"other_loop", 1, ANYWHERE, do_other_loop},

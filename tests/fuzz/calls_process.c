@@ -199,9 +199,13 @@ static void tree(struct fuzz *f, jzx_supervisor_opts *opts, jzx_child_spec *spec
     for (unsigned i = 0; i < CHILDREN; i++) {
         fuzz_child_spec(f, &specs[i]);
         specs[i].name = names[i];
+        memset(specs[i].depends_on, 0, sizeof specs[i].depends_on);
+        if (fuzz_chance(f, 2)) /* mostly there, and no circle */
+            specs[i].depends_on[0] = i == 0 || fuzz_chance(f, 8) ? NULL : names[BELOW(i)];
     }
     if (below != NULL)
-        specs[1] = (jzx_child_spec){.name = "below", .supervisor = below};
+        specs[1] = (jzx_child_spec){
+            .name = "two", .supervisor = below, .depends_on = {fuzz_chance(f, 2) ? "one" : NULL}};
     opts->children = specs;
     opts->child_count = fuzz_chance(f, 16) ? 0 : 1 + BELOW(CHILDREN);
     opts->child_size = fuzz_options_size(f, sizeof specs[0]);

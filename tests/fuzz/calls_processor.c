@@ -98,6 +98,7 @@ static void do_jzx_processor_create(struct fuzz *f) {
     }
     opts.trace = YES_OR_NO;
     opts.record = YES_OR_NO;
+    opts.tick_per_input = YES_OR_NO;
     opts.size = fuzz_options_size(f, sizeof opts);
     if (fuzz_status(f, jzx_processor_create(LOOP, OR_NULL(&opts), &processor)) == JZX_OK)
         fuzz_put(f, OF_PROCESSOR, processor);

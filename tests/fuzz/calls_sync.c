@@ -244,28 +244,32 @@ static void do_jzx_broadcast_changed_to(struct fuzz *f) {
 
 /* ---- select ---- */
 
+/* Now and then more than a call has on its stack. */
+enum { CASES = 40, VALUES = 4 };
+
 /* Cases whose values are `values`, and no reader: that of the actor may be in use. */
 static size_t make_cases(struct fuzz *f, jzx_case *cases, uint64_t *values, jzx_future *future) {
-    size_t count = fuzz_chance(f, 24) ? 0 : 1 + BELOW(4);
+    size_t count = fuzz_chance(f, 24) ? 0 : 1 + BELOW(fuzz_chance(f, 4) ? CASES : 4);
     for (size_t i = 0; i < count; i++) {
+        uint64_t *value = &values[i % VALUES];
         switch (fuzz_below(f, 5)) {
         case 0: cases[i] = jzx_gate_case(GATE); break;
-        case 1: cases[i] = jzx_make_case(JZX_CASE_SEND, CHANNEL, &values[i]); break;
+        case 1: cases[i] = jzx_make_case(JZX_CASE_SEND, CHANNEL, value); break;
         case 2: cases[i] = jzx_future_case(future, NULL); break;
         case 3:
             if (fuzz_chance(f, 8)) {
-                cases[i] = jzx_make_case((jzx_case_kind)9, CHANNEL, &values[i]);
+                cases[i] = jzx_make_case((jzx_case_kind)9, CHANNEL, value);
                 break;
             } /* fall through */
-        default: cases[i] = jzx_make_case(JZX_CASE_RECEIVE, CHANNEL, &values[i]); break;
+        default: cases[i] = jzx_make_case(JZX_CASE_RECEIVE, CHANNEL, value); break;
         }
     }
     return count;
 }
 
 static void do_jzx_select(struct fuzz *f) {
-    jzx_case cases[4];
-    uint64_t values[4] = {0};
+    jzx_case cases[CASES];
+    uint64_t values[VALUES] = {0};
     size_t index;
     int ticket;
     jzx_future *future = fuzz_borrow(f, OF_FUTURE, &ticket);
@@ -275,8 +279,8 @@ static void do_jzx_select(struct fuzz *f) {
 }
 
 static void do_jzx_select_wait(struct fuzz *f) {
-    jzx_case cases[4];
-    uint64_t values[4] = {0};
+    jzx_case cases[CASES];
+    uint64_t values[VALUES] = {0};
     size_t index;
     size_t count = make_cases(f, cases, values, NULL);
     fuzz_status(f, jzx_select_wait(OR_NULL(cases), count, sizeof cases[0], WHEN, &index));
@@ -284,7 +288,7 @@ static void do_jzx_select_wait(struct fuzz *f) {
 
 /* The future is kept by an actor that waits for it: it is given back by nobody. */
 static void do_jzx_select_to(struct fuzz *f) {
-    jzx_case cases[4];
+    jzx_case cases[CASES];
     int ticket;
     if (f->me == NULL || f->me->is_select_busy)
         return;

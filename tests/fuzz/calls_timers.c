@@ -76,6 +76,9 @@ MAKE(A_JOB, jzx_schedule_at_fixed_rate_with_options, LOOP, DELAY, DELAY, ID, ID,
      JOB_OPTS);
 MAKE(A_JOB, jzx_schedule_with_fixed_delay_with_options, LOOP, DELAY, DELAY, ID, ID, DATA, LEN, TAG,
      JOB_OPTS);
+MAKE(A_JOB, jzx_schedule_once_by, CTX, DELAY, ID, DATA, LEN, TAG, JOB_OPTS);
+MAKE(A_JOB, jzx_schedule_at_fixed_rate_by, CTX, DELAY, DELAY, ID, DATA, LEN, TAG, JOB_OPTS);
+MAKE(A_JOB, jzx_schedule_with_fixed_delay_by, CTX, DELAY, DELAY, ID, DATA, LEN, TAG, JOB_OPTS);
 FUTURE(jzx_schedule_delay_async, LOOP, DELAY);
 CALL(jzx_schedule_opts_init, OR_NULL(&(jzx_schedule_opts){0}),
      fuzz_options_size(f, sizeof(jzx_schedule_opts)));
@@ -135,7 +138,7 @@ static int32_t closed(void *arg) {
 }
 static void do_jzx_schedule_on_close(struct fuzz *f) {
     uint64_t task = 0;
-    if (fuzz_status(f, jzx_schedule_on_close(LOOP, (jzx_close_priority)BELOW(4), &task,
+    if (fuzz_status(f, jzx_schedule_on_close(LOOP, (jzx_close_priority)BELOW(5), &task,
                                              OR_NULL(closed), NULL)) == JZX_OK)
         fuzz_note(f, A_CLOSE_TASK, task);
 }
@@ -191,6 +194,9 @@ static const struct fuzz_operation schedule_operations[] = {
     ROW(jzx_schedule_once_with_options, 4, ANYWHERE),
     ROW(jzx_schedule_at_fixed_rate_with_options, 4, ANYWHERE),
     ROW(jzx_schedule_with_fixed_delay_with_options, 4, ANYWHERE),
+    ROW(jzx_schedule_once_by, 2, ANYWHERE),
+    ROW(jzx_schedule_at_fixed_rate_by, 2, ANYWHERE),
+    ROW(jzx_schedule_with_fixed_delay_by, 2, ANYWHERE),
     ROW(jzx_schedule_once_fn, 6, ANYWHERE),
     ROW(jzx_schedule_at_fixed_rate_fn, 3, ANYWHERE),
     ROW(jzx_schedule_with_fixed_delay_fn, 3, ANYWHERE),

@@ -375,6 +375,7 @@ extern struct fuzz_round *fuzz_running;
 /* ---- memory.c ---- */
 
 jzx_allocator fuzz_allocator(void);
+jzx_mapper fuzz_mapper(void);
 void fuzz_memory_reset(uint64_t seed, unsigned one_in); /* one_in 0: no allocation fails */
 void fuzz_memory_fails(bool may);
 long long fuzz_memory_blocks(void);

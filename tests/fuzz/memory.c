@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { LARGEST = 64 << 20, TOLD = 12 };
 
@@ -80,6 +81,36 @@ static void release(void *ctx, void *ptr, size_t size) {
     bytes -= (long long)size;
     pthread_mutex_unlock(&lock);
     free(block);
+}
+
+/* Pages are counted as blocks are, and fail as they do. */
+static void *map(void *ctx, size_t size) {
+    (void)ctx;
+    pthread_mutex_lock(&lock);
+    number++;
+    void *pages = is_to_fail() ? MAP_FAILED
+                               : mmap(NULL, size, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages != MAP_FAILED) {
+        blocks++;
+        bytes += (long long)size;
+    }
+    pthread_mutex_unlock(&lock);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void unmap(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    if (munmap(ptr, size) != 0)
+        fuzz_fail("the library unmaps %zu bytes at %p", size, ptr);
+    pthread_mutex_lock(&lock);
+    blocks--;
+    bytes -= (long long)size;
+    pthread_mutex_unlock(&lock);
+}
+
+jzx_mapper fuzz_mapper(void) {
+    return (jzx_mapper){map, unmap, NULL};
 }
 
 jzx_allocator fuzz_allocator(void) {

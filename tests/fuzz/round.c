@@ -200,6 +200,8 @@ static void configure(struct fuzz *f, jzx_config *config, jzx_schedule_config *s
     *config = JZX_CONFIG(.allocator = fuzz_allocator(), .log = {quiet, NULL, JZX_LOG_DEBUG},
                          .clock = round->clock, .workers = round->workers);
     config->io_backend = (jzx_io_backend)BELOW(3);
+    if (YES_OR_NO)
+        config->mapper = fuzz_mapper();
     config->max_actors = fuzz_chance(f, 6) ? 3 + BELOW(20) : 0;
     config->default_mailbox_cap = fuzz_chance(f, 3) ? 1 + BELOW(3) : 0;
     config->max_msgs_per_actor = fuzz_chance(f, 4) ? 1 : 0;
@@ -220,6 +222,7 @@ static void configure(struct fuzz *f, jzx_config *config, jzx_schedule_config *s
     *schedule = JZX_SCHEDULE_CONFIG(.resolution_ns = 1000000, .profile = JZX_SCHEDULE_TINY);
     schedule->log_capacity = BELOW(64);
     schedule->driver_kind = (jzx_driver_kind)BELOW(4);
+    schedule->timer_kind = YES_OR_NO ? JZX_TICK_TIMER_HEAP : JZX_TICK_TIMER_DEFAULT;
     schedule->test_mode = YES_OR_NO;
     if (schedule->test_mode && round->clock != NULL && YES_OR_NO)
         schedule->driver_kind = JZX_DRIVER_MANUAL;

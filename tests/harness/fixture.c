@@ -97,7 +97,24 @@ static void expect_released(void *ctx, jzx_log_level level, const char *text) {
         fprintf(stderr, "%s\n", text);
 }
 
+bool fixture_has_heap_timer(void) {
+    const char *name = getenv("JZX_TEST_TIMER");
+    return name != NULL && strcmp(name, "heap") == 0;
+}
+
+/* The configuration with the heap, unless it names a timer or has another size. NULL: none. */
+static const jzx_schedule_config *with_heap_timer(const jzx_schedule_config *config,
+                                                  jzx_schedule_config *ours) {
+    if (config != NULL && (config->size != sizeof *config ||
+                           config->timer_kind != JZX_TICK_TIMER_DEFAULT || config->timer != NULL))
+        return config;
+    *ours = config != NULL ? *config : JZX_SCHEDULE_CONFIG();
+    ours->timer_kind = JZX_TICK_TIMER_HEAP;
+    return ours;
+}
+
 jzx_loop *fixture_loop_with(const jzx_config *config) {
+    jzx_schedule_config schedule;
     static bool registered;
     if (!registered)
         jzx_test_at_end(nothing_is_left);
@@ -113,10 +130,17 @@ jzx_loop *fixture_loop_with(const jzx_config *config) {
         ours.relieve_after_ns = JZX_NEVER;
     if (ours.log.level == JZX_LOG_DEFAULT)
         ours.log = (jzx_log_sink){.write = expect_released, .level = JZX_LOG_WARN};
+    if (fixture_has_heap_timer())
+        ours.schedule = with_heap_timer(ours.schedule, &schedule);
+    fixture_configure(&ours);
     jzx_loop *loop = jzx_loop_create(&ours);
     if (loop != NULL)
         fixture_made(loop);
     return loop;
+}
+
+__attribute__((weak)) void fixture_configure(jzx_config *config) {
+    (void)config;
 }
 
 __attribute__((weak)) void fixture_made(jzx_loop *loop) {

@@ -20,9 +20,17 @@ void fixture_fail_allocations(uint64_t after, uint64_t count);
 jzx_loop *fixture_loop(void);
 jzx_loop *fixture_loop_with(const jzx_config *config);
 
+/* True in the runs of tests/harness/by_heap.sh: schedulers whose configuration names no timer have
+ * the heap in place of the wheel. The fixture gives it to its loops itself. */
+bool fixture_has_heap_timer(void);
+
 /* accepted = handled + dead + waiting, and waiting is what the mailboxes hold. The latter only if
  * no runtime message waits, as mailbox depths do not count those. */
 void fixture_check_books(jzx_loop *loop);
+
+/* Called with the configuration of each loop of the fixture before it is made; does nothing. A
+ * program of tests may have its own (tests/one_thread). */
+void fixture_configure(jzx_config *config);
 
 /* Called with each loop of the fixture, which they do nothing with. A program of tests may have its
  * own (tests/nomad). */

@@ -125,4 +125,8 @@ uint64_t jzx_test_rounds(uint64_t usual, uint64_t in_long_runs);
 void jzx_test_fail_threads(uint64_t after, uint64_t count);
 uint64_t jzx_test_threads(void);
 
+/* Moves the date of the system as the program and a static library see it; clocks that no
+ * administrator can set stay as they are. */
+void jzx_test_jump_realtime(int64_t ns);
+
 #endif

@@ -102,21 +102,60 @@ check_composites() {
     rm "$tree/tests/api/bad.c"
 
     table "$parts\nC+x.1\ta part\t-\tapi.part.first\nC+x.2\tb\t-\t\nC2\tanother\tD\t"
-    reports "requirement ids shown: 1 of 3"
+    reports "requirement ids: 1 shown, 0 differ by decision, 2 open of 3 (4 demands)"
     reports "shown without these parts: C+x.2"
     table "$parts\nC+x.1\ta part\t-\tapi.part.first\nC+x.2\tb\t-\t$both\nC2\tanother\tD\t"
-    reports "requirement ids shown: 1 of 3" # the second did not pass
+    reports "requirement ids: 1 shown," # the second did not pass
     reports "declared, but not shown by this run: C+x"
     mkdir -p "$tree/tests/house"
     : >"$tree/tests/house/names.sh"
     table "$parts\nC+x.1\ta part\t-\tapi.part.first\nC+x.2\tb\t-\thouse.names\nC2\tanother\tD\t"
-    reports "requirement ids shown: 2 of 3"
+    reports "requirement ids: 2 shown,"
     reports "not shown: C2"
+}
+
+# A row that differs says by which decision, which names it; it is counted apart.
+check_differences() {
+    rm "$tree/tests/api/part.c"
+    mkdir -p "$tree/docs/decisions"
+    put docs/decisions/0034-rows.md '# 34. C2 is met, C1.10 was.' '- C+x.2, too'
+    printf 'C1\t-\tshown\nC2\tD\tdiffers\n' >"$tree/docs/requirements.pinned"
+    differs='differs: decision'
+    table "$good_row" "C2\tanother\tD\t\t$differs 0034"
+    accepts
+    reports "requirement ids: 1 shown, 1 differ by decision, 0 open of 2 (2 demands)"
+    table "$good_row" "C2\tanother\tD\t\t$differs 0035"
+    refuses "there is no decision 0035"
+    table "$good_row" 'C2\tanother\tD\t\tby decision 0034'
+    refuses 'the fifth column of C2 is not "differs: decision NNNN"'
+    table "$good_row\t$differs 0034" "C2\tanother\tD\t\t$differs 0034"
+    refuses "decision 0034 does not mention C1"
+    refuses "C1 differs now"
+    table "$good_row" 'C2\tanother\tD\t'
+    refuses "nothing shows C2 any more"
+
+    parts="$good_row\nC+x\tparts\t-\t\nC+x.1\ta part\t-\tapi.good.it_is_good"
+    table "$parts\nC+x.2\tb\t-\t\t$differs 0034\nC2\tanother\tD\t\t$differs 0034"
+    reports "requirement ids: 1 shown, 2 differ by decision, 0 open of 3 (4 demands)"
+    refuses "> C+x	-	differs"
+    table "$parts\nC+x.2\tb\t-\t\nC2\tanother\tD\t\t$differs 0034"
+    refuses "> C+x	-	open"
+    rm -r "$tree/docs/decisions"
+}
+
+# The row of an id has room for the whole demand, a part for one.
+check_lengths() {
+    long=$(repeat 301 x | tr -d '\n')
+    table "C1\t$long\t-\tapi.good.it_is_good" 'C2\tanother\tD\t'
+    accepts
+    table "C1\t$long$long$long$long\t-\tapi.good.it_is_good" 'C2\tanother\tD\t'
+    refuses "more than 1200 columns for C1"
+    table "$good_row\nC1.1\t$long\t-\tapi.good.it_is_good" 'C2\tanother\tD\t'
+    refuses "more than 300 columns for C1.1"
 }
 
 # What is pinned stays: ids, marks, and that they are shown.
 check_pins() {
-    rm "$tree/tests/api/part.c"
     printf "$good_pins" >"$tree/docs/requirements.pinned"
     table "$good_row"
     refuses "C2 is lost"
@@ -388,7 +427,9 @@ requirements)
     refuses "C1 stands twice"
     table 'C1\tan id\tQ\t'
     refuses "mark"
+    check_lengths
     check_composites
+    check_differences
     check_pins
     check_programs
     ;;

@@ -9,7 +9,8 @@
 struct workers workers;
 
 /* In place of src/base/cpus.c. */
-uint32_t jzx__cpus_available(void) {
+uint32_t jzx__cpus_available(const jzx_allocator *hooks) {
+    (void)hooks;
     return workers.cpu_count;
 }
 

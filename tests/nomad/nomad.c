@@ -183,7 +183,7 @@ static struct companion *start_companion(struct jzx__sched *sched) {
     self->thread.home = sched->workers[0]; /* any: so it is no spare (become_spare of crew.c) */
     self->thread.seat.is_substitute = true;
     if (sched->crew.contain != 0)
-        self->thread.guard = jzx__fault_guard_create(sched->ops.faults);
+        self->thread.guard = jzx__fault_guard_create(sched->ops.faults, &sched->mapper);
     if (sem_init(&self->go, 0, 0) != 0 || sem_init(&self->done, 0, 0) != 0 ||
         pthread_create(&self->thread.handle, NULL, companion_main, self) != 0)
         abort();

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # nomad.sh PROGRAM EXEMPT FILE...: runs the tests of these files, each in a process of its own, in
-# loops whose fibers change their thread at every wait. EXEMPT names the tests that are left out:
-# what they say cannot hold there. With a tenth of the usual rounds, in long runs with all of them.
+# the loops that PROGRAM makes of them: fibers that change their thread at every wait, or a loop on
+# one thread (tests/one_thread). EXEMPT names the tests that are left out: what they say cannot hold
+# there. With a tenth of the usual rounds, in long runs with all of them.
 
 set -eu
 program=$1 exempt=$2
@@ -29,5 +30,5 @@ for file; do
         failed="$failed $name"
     done
 done
-echo "$count tests of $* in loops of nomads"
+echo "$count tests of $*"
 [ "$count" -gt 0 ] && [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

@@ -73,7 +73,7 @@ bool typed_actors_work(jzx_loop *loop) {
     jzx_manual *manual = nullptr;
     if (counter_manual(loop, &manual) != JZX_OK ||
         counter_post_inc(loop, jzx_manual_id(manual), 2) != JZX_OK ||
-        jzx_manual_drain(manual, nullptr) != JZX_OK)
+        jzx_manual_drain(manual, 0, nullptr) != JZX_OK)
         return false;
     bool held = static_cast<counter *>(jzx_manual_state(manual))->value == 42;
     jzx_manual_destroy(manual);

@@ -12,7 +12,7 @@
 
 #define INPUTS 300u
 #define THREADS 4u
-#define KINDS 6u
+#define KINDS 8u
 
 struct arena {
     jzx_loop *loop;
@@ -55,6 +55,13 @@ static jzx_err add_one(jzx_context *ctx, const void *value, void *result, void *
     return JZX_OK;
 }
 
+static jzx_err go_on(jzx_context *ctx, const void *value, jzx_future **next, void *arg) {
+    uint64_t number = 0;
+    (void)arg;
+    jzx_err err = add_one(ctx, value, &number, NULL);
+    return err == JZX_OK ? jzx_future_resolved(ctx->loop, &number, sizeof number, next) : err;
+}
+
 static jzx_future *make(struct arena *arena, uint32_t kind, jzx_future **inputs) {
     const uint32_t flags = kind % 3 == 2 ? JZX_CANCEL_INPUTS : 0;
     jzx_future *made = NULL;
@@ -65,16 +72,37 @@ static jzx_future *make(struct arena *arena, uint32_t kind, jzx_future **inputs)
     case 2: err = jzx_future_any(arena->loop, inputs, 3, flags, &made); break;
     case 3: err = jzx_future_all_settled(arena->loop, inputs, 3, flags, &made); break;
     case 4: err = jzx_future_then(inputs[0], 8, add_one, NULL, &made); break;
+    case 6: err = jzx_future_some(arena->loop, inputs, 3, 2, flags, &made); break;
+    case 7: err = jzx_future_then_future(inputs[0], 8, go_on, NULL, &made); break;
     default: err = jzx_future_timeout(inputs[0], JZX_NEVER, flags, &made); break;
     }
     expect(arena, err == JZX_OK || err == JZX_ERR_MAX_ACTORS);
     return err == JZX_OK ? made : NULL;
 }
 
+/* The errors that its inputs can have, of so many of them. */
+static void check_errors(struct arena *arena, jzx_future *made, uint32_t least) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        jzx_err err = JZX_OK;
+        const char *text = NULL;
+        expect(arena, jzx_future_error_at(made, i, &err, &text) == JZX_OK);
+        expect(arena, err == JZX_OK || err == JZX_ERR_CANCELLED ||
+                          (err == JZX_ERR_FULL && strcmp(text, "no room") == 0));
+        count += err != JZX_OK;
+    }
+    expect(arena, count >= least);
+}
+
 /* What a result may be: values of its inputs, or an error that one can have. */
 static void check(struct arena *arena, uint32_t kind, uint32_t at, jzx_future *made) {
     uint64_t values[6] = {0};
+    size_t winner = 0;
     jzx_err err = jzx_future_wait(made, JZX_NEVER, values);
+    if (kind % KINDS == 1 && jzx_future_winner(made, &winner) == JZX_OK)
+        expect(arena, err != JZX_OK || values[0] == (at + winner) % INPUTS);
+    if (err == JZX_ERR_ALL_REJECTED)
+        check_errors(arena, made, kind % KINDS == 2 ? 3 : 2);
     if (err != JZX_OK) {
         expect(arena,
                err == JZX_ERR_FULL || err == JZX_ERR_CANCELLED || err == JZX_ERR_ALL_REJECTED);
@@ -82,8 +110,12 @@ static void check(struct arena *arena, uint32_t kind, uint32_t at, jzx_future *m
     }
     for (uint32_t i = 0; kind % KINDS == 0 && i < 3; i++)
         expect(arena, values[i] == (at + i) % INPUTS);
-    if (kind % KINDS == 4)
+    if (kind % KINDS == 4 || kind % KINDS == 7)
         expect(arena, values[0] == at + 1);
+    for (uint32_t i = 0; kind % KINDS == 6 && i < 2; i++) {
+        const jzx_settled *record = jzx_settled_at(values, 8, i);
+        expect(arena, values[2 * i + 1] == (at + record->index) % INPUTS);
+    }
     if (kind % KINDS == 5)
         expect(arena, values[0] == at);
 }

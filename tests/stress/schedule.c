@@ -7,6 +7,7 @@
 #include "schedule/core/property.h"
 #include "schedule/core/run.h"
 #include "schedule/core/shutdown.h"
+#include "schedule/core/tick_heap.h"
 
 #include "base/rng.h"
 #include "fixture.h"
@@ -166,7 +167,10 @@ static void check_notes(void) {
 }
 
 JZX_TEST(jobs_scheduled_cancelled_and_completed_on_several_threads_end_exactly_once) {
-    struct jzx__schedule_config config = {.profile = JZX__PROFILE_TINY, .slot_capacity = 4096};
+    struct jzx__schedule_config config = {.profile = JZX__PROFILE_TINY,
+                                          .slot_capacity = 4096,
+                                          .timer =
+                                              fixture_has_heap_timer() ? &jzx__tick_heap : NULL};
     struct jzx__schedule_ops ops = {.deliver = deliver, .release = release};
     struct jzx__tick_clock clock = {JZX__CLOCK_REALTIME_HOST, NULL, now, NULL};
     jzx_allocator allocator = fixture_allocator();

@@ -262,7 +262,8 @@ static void *stop_later(void *arg) {
     unsigned round = *(const unsigned *)arg;
     while (!atomic_load(&world.is_open) || atomic_load(&world.accepted) < round % BATCH)
         sched_yield();
-    JZX_EXPECT_EQ(round % 2 == 0 ? jzx_loop_request_stop(world.loop) : jzx_loop_stop(world.loop, 0),
+    JZX_EXPECT_EQ(round % 2 == 0 ? jzx_loop_request_stop(world.loop)
+                                 : jzx_loop_stop(world.loop, jzx_loop_now(world.loop)),
                   JZX_OK);
     return NULL;
 }

@@ -108,7 +108,7 @@ static void poll_all(jzx_loop *loop, jzx_manual *manual, uint64_t expected) {
         size_t count = 0;
         bool one = false;
         JZX_EXPECT_EQ(jzx_manual_poll_one(manual, &one), JZX_OK);
-        JZX_EXPECT_EQ(jzx_manual_drain(manual, &count), JZX_OK);
+        JZX_EXPECT_EQ(jzx_manual_drain(manual, 0, &count), JZX_OK);
         handled += count + one;
         if (count == 0)
             sched_yield();
@@ -156,7 +156,7 @@ JZX_TEST(a_manual_actor_is_polled_while_the_loop_is_run_again_and_again, "E24") 
     uint64_t handled = 0;
     while (handled < (uint64_t)SENDERS * each) {
         size_t count = 0;
-        JZX_EXPECT_EQ(jzx_manual_drain(manual, &count), JZX_OK);
+        JZX_EXPECT_EQ(jzx_manual_drain(manual, 0, &count), JZX_OK);
         handled += count;
     }
     join_senders(senders);
@@ -189,8 +189,8 @@ JZX_TEST(a_loop_stops_while_its_manual_actor_is_polled, "E24") {
             (void)tally_post_poke(loop, jzx_manual_id(manual));
             if (i == round % 7)
                 assert_int_equal(jzx_loop_request_stop(loop), JZX_OK);
-            err =
-                round % 2 == 0 ? jzx_manual_drain(manual, NULL) : jzx_manual_poll_one(manual, NULL);
+            err = round % 2 == 0 ? jzx_manual_drain(manual, 0, NULL)
+                                 : jzx_manual_poll_one(manual, NULL);
         }
         assert_int_equal(err, JZX_ERR_NO_SUCH_ACTOR);
         assert_int_equal(pthread_join(runner, NULL), 0);

@@ -2,6 +2,8 @@
 /* Counting CPUs: quotas in trees of files made for each test, and this machine's affinity masks. */
 #include "base/cpus.h"
 
+#include "base/alloc.h"
+
 #include "jzx_test.h"
 
 #include <errno.h>
@@ -54,7 +56,7 @@ static void put(const char *name, const char *text) {
 }
 
 static uint32_t quota(void) {
-    return jzx__cpus_quota(tree);
+    return jzx__cpus_quota(tree, &jzx__allocator_default);
 }
 
 /* Version 2 alone, as most systems have it today, with this process in a group. */
@@ -250,7 +252,7 @@ JZX_TEST(missing_files_mean_no_quota) {
     JZX_EXPECT_EQ(quota(), JZX__CPUS_NO_QUOTA);
     put("/proc/self/mountinfo", "");
     JZX_EXPECT_EQ(quota(), JZX__CPUS_NO_QUOTA);
-    JZX_EXPECT_EQ(jzx__cpus_quota("/nowhere/at/all"), JZX__CPUS_NO_QUOTA);
+    JZX_EXPECT_EQ(jzx__cpus_quota("/nowhere/at/all", &jzx__allocator_default), JZX__CPUS_NO_QUOTA);
 }
 
 JZX_TEST(garbage_in_a_quota_means_no_quota) {
@@ -402,9 +404,9 @@ static void allow(const int *cpus, uint32_t count) {
 JZX_TEST(the_cpus_available_are_those_of_the_mask_within_the_quota, "D5") {
     int cpus[CPU_SETSIZE];
     uint32_t count = list_cpus(cpus);
-    uint32_t limit = jzx__cpus_quota("");
+    uint32_t limit = jzx__cpus_quota("", &jzx__allocator_default);
     JZX_EXPECT(limit >= 1);
-    JZX_EXPECT_EQ(jzx__cpus_available(), limit < count ? limit : count);
+    JZX_EXPECT_EQ(jzx__cpus_available(&jzx__allocator_default), limit < count ? limit : count);
 }
 
 JZX_TEST(a_narrower_mask_means_fewer_cpus, "D5") {
@@ -413,7 +415,7 @@ JZX_TEST(a_narrower_mask_means_fewer_cpus, "D5") {
     for (uint32_t i = 0; i < count; i++) {
         int cpu = -1;
         allow(&cpus[i], 1);
-        JZX_EXPECT_EQ(jzx__cpus_available(), 1);
+        JZX_EXPECT_EQ(jzx__cpus_available(&jzx__allocator_default), 1);
         JZX_EXPECT(jzx__cpus_nth(i + 5, &cpu));
         JZX_EXPECT_EQ(cpu, cpus[i]);
     }

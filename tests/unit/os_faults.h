@@ -12,6 +12,7 @@ enum os_call {
     OS_EPOLL_CREATE,
     OS_EPOLL_CTL,
     OS_EPOLL_WAIT,
+    OS_POLL,
     OS_EVENTFD,
     OS_SIGNALFD,
     OS_READ,
@@ -87,6 +88,11 @@ static inline int faulty_epoll_wait(int epoll, struct epoll_event *events, int c
                                     uint64_t timeout_ns) {
     int err = os_use(OS_EPOLL_WAIT);
     return err < 0 ? err : jzx__os_system.epoll_wait(epoll, events, count_max, timeout_ns);
+}
+
+static inline int faulty_poll(int fd, uint32_t events) {
+    int err = os_use(OS_POLL);
+    return err < 0 ? err : jzx__os_system.poll(fd, events);
 }
 
 static inline int faulty_eventfd(void) {
@@ -187,6 +193,7 @@ static const struct jzx__os os_faulty = {
     .epoll_create = faulty_epoll_create,
     .epoll_ctl = faulty_epoll_ctl,
     .epoll_wait = faulty_epoll_wait,
+    .poll = faulty_poll,
     .eventfd = faulty_eventfd,
     .signalfd = faulty_signalfd,
     .read = faulty_read,

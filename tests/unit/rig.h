@@ -34,6 +34,8 @@ struct rig {
     uint32_t taken;   /* nodes that the turn which runs took in */
     uint32_t brought; /* taken from RIG_FEED */
     uint32_t polls;
+    uint32_t turns_at_poll; /* at the last one */
+    uint32_t brought_at_poll;
     uint32_t more_polls; /* so many of them say that there is more */
     uint32_t waits;
     void (*on_wait)(struct jzx__worker *me); /* NULL: nothing */
@@ -107,6 +109,8 @@ static const struct jzx__feed_ops rig_feed_ops = {.take = rig_take, .keeps_run =
 static inline bool rig_poll(struct jzx__worker *me) {
     JZX_EXPECT(me == rig_worker());
     rig.polls++;
+    rig.turns_at_poll = rig.turns;
+    rig.brought_at_poll = rig.brought;
     return rig.more_polls != 0 && rig.more_polls-- != 0;
 }
 

@@ -65,6 +65,48 @@ JZX_TEST(a_roll_gives_back_what_was_added_in_its_order) {
     assert_null(jzx__roll_first(&roll));
 }
 
+JZX_TEST(a_roll_that_begins_anew_takes_what_is_larger_than_its_chunk) {
+    struct jzx__roll roll = {.head = NULL};
+    for (uint32_t tag = 0; tag < 6; tag++) {
+        const uint32_t len = tag % 2 == 0 ? 10 : 6000;
+        const struct jzx__roll_mark mark = jzx__roll_end(&roll);
+        add(&roll, tag, len);
+        check_first(&roll, tag, len);
+        jzx__roll_void(&roll, mark, tag % 3);
+        assert_true(jzx__roll_first(&roll)->is_void);
+        jzx__roll_pop(&roll, &jzx__allocator_default);
+        assert_null(jzx__roll_first(&roll));
+    }
+    jzx__roll_clear(&roll, &jzx__allocator_default);
+}
+
+/* Every state that the two can be in: never used, begun anew, with one chunk, with many. */
+JZX_TEST(what_is_joined_to_a_roll_comes_behind_its_own) {
+    static const uint32_t counts[] = {0, 1, 300};
+    for (uint32_t round = 0; round < 18; round++) {
+        struct jzx__roll rolls[2] = {{.head = NULL}, {.head = NULL}};
+        uint32_t next = 0;
+        uint32_t has[2] = {counts[round % 3], counts[round / 3 % 3]};
+        for (int i = 0; i < 2; i++) {
+            if (round >= 9) {
+                add(&rolls[i], 0, 30);
+                jzx__roll_pop(&rolls[i], &jzx__allocator_default);
+            }
+            for (uint32_t k = 0; k < has[i]; k++)
+                add(&rolls[i], next++, 30);
+        }
+        jzx__roll_join(&rolls[0], &rolls[1], &jzx__allocator_default);
+        assert_null(rolls[1].head);
+        add(&rolls[0], next++, 30);
+        for (uint32_t tag = 0; tag < next; tag++) {
+            check_first(&rolls[0], tag, 30);
+            jzx__roll_pop(&rolls[0], &jzx__allocator_default);
+        }
+        assert_null(jzx__roll_first(&rolls[0]));
+        jzx__roll_clear(&rolls[0], &jzx__allocator_default);
+    }
+}
+
 JZX_TEST(what_a_source_has_added_since_a_mark_is_voided) {
     struct jzx__roll roll = {.head = NULL};
     struct jzx__chunk *chunk;

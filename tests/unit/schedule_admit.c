@@ -259,7 +259,8 @@ JZX_TEST(a_gauge_above_its_limit_for_long_enough_engages_and_every_step_is_told,
     JZX_EXPECT_EQ(rig->s.pressure.state, JZX__BP_ENGAGED);
     struct jzx__schedule_event event = rig_last(rig, JZX__EVENT_BACKPRESSURE_STATE);
     JZX_EXPECT(event.is_engaged);
-    JZX_EXPECT_EQ(event.reason, JZX__BP_BY_GAUGE);
+    JZX_EXPECT_EQ(event.reason, JZX__BP_BY_GAUGE | JZX__PROBE_BIT(JZX__PROBE_MAILBOX)
+                                                       << JZX__BP_KINDS_SHIFT);
     load = 100;
     rig_advance(rig, 1);
     JZX_EXPECT_EQ(rig->s.pressure.state, JZX__BP_NORMAL);
@@ -324,6 +325,43 @@ JZX_TEST(a_load_cancels_low_priority_and_fixed_delay_jobs_and_spares_the_rest, "
     rig_advance(rig, 5); /* once, not at every tick */
     JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_CANCELLED_BY_BACKPRESSURE), 3);
     JZX_EXPECT(jzx__schedule_complete(&rig->s, in_flight, rig->clock.now_ns, 0));
+    rig_destroy(rig);
+}
+
+static uint32_t samples;
+
+static uint32_t sample_counted(void *ctx) {
+    (void)ctx;
+    samples++;
+    return load;
+}
+
+JZX_TEST(a_probe_of_the_library_is_sampled_once_a_tick_and_makes_no_ticks, "B89") {
+    struct rig *rig = rig_make_small((config){0});
+    load = samples = 0;
+    jzx__gauge_register_own(&rig->s.gauge,
+                            (struct jzx__probe){"own", JZX__PROBE_RUNTIME, sample_counted, NULL});
+    JZX_EXPECT_EQ(jzx__schedule_next_tick(&rig->s), UINT64_MAX);
+    for (unsigned i = 0; i < 5; i++)
+        rig_once(rig, 100);
+    JZX_EXPECT_EQ(samples, 1);
+    rig_advance(rig, 99); /* nothing is due: passed over */
+    JZX_EXPECT_EQ(samples, 1);
+    rig_advance(rig, 1);
+    JZX_EXPECT_EQ(samples, 2);
+    rig_once(rig, 100);
+    JZX_EXPECT_EQ(samples, 2); /* the tick has looked */
+    rig_advance(rig, 1);
+    load = 800;
+    rig_once(rig, 100);
+    JZX_EXPECT_EQ(samples, 3);
+    JZX_EXPECT_EQ(rig->s.pressure.state, JZX__BP_GAUGE);
+    JZX_EXPECT_EQ(jzx__schedule_next_tick(&rig->s), rig->s.tick + 1); /* from here on it is */
+    load = 0;
+    rig_advance(rig, 1);
+    JZX_EXPECT_EQ(samples, 4);
+    JZX_EXPECT_EQ(rig->s.pressure.state, JZX__BP_NORMAL);
+    JZX_EXPECT(jzx__schedule_next_tick(&rig->s) > rig->s.tick + 1);
     rig_destroy(rig);
 }
 

@@ -58,7 +58,10 @@ JZX_TEST(schedulers_are_independent_of_one_another) {
     static struct jzx__manual_clock clocks[3];
     static struct rig sinks[3];
     jzx_allocator allocator = fixture_allocator();
-    struct jzx__schedule_config config = {.test_mode = true, .profile = JZX__PROFILE_TINY};
+    struct jzx__schedule_config config = {.test_mode = true,
+                                          .profile = JZX__PROFILE_TINY,
+                                          .timer =
+                                              fixture_has_heap_timer() ? &jzx__tick_heap : NULL};
     JZX_EXPECT_EQ(jzx__schedule_resolve(&config, &config).error, JZX__CONFIG_OK);
     for (unsigned i = 0; i < 3; i++) {
         struct jzx__schedule_ops ops = rig_ops(&sinks[i]);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Wheel, overflow and slots together, against a model that keeps deadlines in an array. */
+/* Timer, overflow and slots together, against a model that keeps deadlines in an array. */
 #include "schedule/core/places.h"
+#include "schedule/core/tick_heap.h"
 
 #include "fixture.h"
 #include "seeds.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define JOBS 512u
-#define SPAN 4096u /* of the small wheel */
+#define SPAN 4096u /* of the small timer */
 
 struct rig {
     struct jzx__places places;
@@ -16,7 +18,7 @@ struct rig {
     struct jzx__job jobs[JOBS];
     struct jzx__slot_cell cells[1024];
     struct jzx__heap_item items[JOBS];
-    jzx_allocator allocator;
+    void *timer;
 };
 
 static struct rig *make(struct jzx__schedule_config config) {
@@ -28,9 +30,13 @@ static struct rig *make(struct jzx__schedule_config config) {
     if (config.capacity.overflow == 0)
         config.capacity.overflow = 400;
     config.shape = (struct jzx__wheel_shape){{16, 16, 16}};
+    config.timer = fixture_has_heap_timer() ? &jzx__tick_heap : NULL;
     JZX_EXPECT_EQ(jzx__schedule_resolve(&config, &rig.config).error, JZX__CONFIG_OK);
-    rig.allocator = fixture_allocator();
-    JZX_EXPECT(jzx__places_init(&rig.places, &rig.config, rig.cells, rig.items, 0, &rig.allocator));
+    jzx_tick_timer timer = jzx__places_timer(&rig.config);
+    rig.timer = malloc(timer.size(timer.arg, JOBS));
+    assert_non_null(rig.timer);
+    const struct jzx__places_memory memory = {rig.cells, rig.items, rig.timer};
+    JZX_EXPECT(jzx__places_init(&rig.places, &rig.config, &memory, 0));
     return &rig;
 }
 
@@ -40,7 +46,7 @@ static void destroy(struct rig *rig) {
     JZX_EXPECT_EQ(jzx__places_count(&rig->places), 0);
     JZX_EXPECT_EQ(rig->places.slots.used, 0);
     jzx__places_deinit(&rig->places);
-    JZX_EXPECT_EQ(fixture_bytes(), 0);
+    free(rig->timer);
 }
 
 static enum jzx__placed add(struct rig *rig, uint32_t i, uint64_t deadline) {
@@ -50,9 +56,9 @@ static enum jzx__placed add(struct rig *rig, uint32_t i, uint64_t deadline) {
 }
 
 static void go_to(struct rig *rig, uint64_t tick) {
-    while (rig->places.wheel.now < tick) {
+    while (rig->places.now < tick) {
         (void)jzx__places_reinsert(&rig->places);
-        JZX_EXPECT(jzx__places_pop(&rig->places, rig->places.wheel.now + 1) == NULL);
+        JZX_EXPECT(jzx__places_pop(&rig->places, rig->places.now + 1) == NULL);
     }
 }
 
@@ -62,8 +68,8 @@ JZX_TEST(a_near_job_goes_into_the_wheel_and_a_far_one_into_the_overflow, "B10") 
     JZX_EXPECT_EQ(add(rig, 1, SPAN - 1), JZX__PLACED);
     JZX_EXPECT_EQ(add(rig, 2, SPAN), JZX__PLACED);
     JZX_EXPECT_EQ(add(rig, 3, INT32_MAX), JZX__PLACED);
-    JZX_EXPECT_EQ(rig->jobs[0].where, JZX__WHERE_WHEEL);
-    JZX_EXPECT_EQ(rig->jobs[1].where, JZX__WHERE_WHEEL);
+    JZX_EXPECT_EQ(rig->jobs[0].where, JZX__WHERE_TIMER);
+    JZX_EXPECT_EQ(rig->jobs[1].where, JZX__WHERE_TIMER);
     JZX_EXPECT_EQ(rig->jobs[2].where, JZX__WHERE_OVERFLOW);
     JZX_EXPECT_EQ(rig->jobs[3].where, JZX__WHERE_OVERFLOW);
     destroy(rig);
@@ -95,7 +101,7 @@ JZX_TEST(a_full_overflow_refuses_new_jobs_but_keeps_those_that_come_back) {
     JZX_EXPECT_EQ(add(rig, 4, 10000), JZX__OVERFLOW_FULL);
     rig->jobs[4].deadline = 9000; /* beyond two spans: it goes round */
     jzx__places_add_again(&rig->places, &rig->jobs[4]);
-    JZX_EXPECT_EQ(rig->jobs[4].where, JZX__WHERE_WHEEL);
+    JZX_EXPECT_EQ(rig->jobs[4].where, JZX__WHERE_TIMER);
     go_to(rig, 8999);
     JZX_EXPECT(jzx__places_pop(&rig->places, 9000) == &rig->jobs[4]);
     destroy(rig);
@@ -186,8 +192,8 @@ static bool jobs_come_out_at_their_deadlines(struct jzx__rng *rng) {
         (struct jzx__schedule_config){.reinsertion_batch_limit = 1 + jzx__rng_below(rng, 100)});
     uint64_t deadlines[JOBS] = {0};
     bool held = true;
-    while (held && rig->places.wheel.now < 3 * SPAN) {
-        uint64_t now = rig->places.wheel.now;
+    while (held && rig->places.now < 3 * SPAN) {
+        uint64_t now = rig->places.now;
         for (unsigned k = 0; k < 4; k++) {
             uint32_t i = jzx__rng_below(rng, JOBS);
             if (deadlines[i] != 0) {

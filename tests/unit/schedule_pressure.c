@@ -138,6 +138,7 @@ JZX_TEST(the_largest_load_of_all_probes_counts, "B89") {
             &gauge, (struct jzx__probe){"x", JZX__PROBE_RUNTIME, sample, &loads[i]}));
     JZX_EXPECT_EQ(jzx__gauge_poll(&gauge), JZX__GAUGE_ENGAGED);
     JZX_EXPECT_EQ(gauge.load, 900);
+    JZX_EXPECT_EQ(gauge.kinds, JZX__PROBE_BIT(JZX__PROBE_RUNTIME));
     loads[1] = 0;
     JZX_EXPECT_EQ(jzx__gauge_poll(&gauge), JZX__GAUGE_CLEAR);
     JZX_EXPECT_EQ(gauge.load, 20);
@@ -160,6 +161,8 @@ JZX_TEST(a_ninth_probe_is_refused) {
     struct jzx__gauge gauge;
     jzx__gauge_init(&gauge, 1);
     const struct jzx__probe probe = {"x", JZX__PROBE_DISPATCHER_LOAD, sample, NULL};
+    for (unsigned i = 0; i < JZX__PROBES_OWN; i++)
+        jzx__gauge_register_own(&gauge, probe); /* they take no room */
     for (unsigned i = 0; i < JZX__PROBES_MAX; i++)
         JZX_EXPECT(jzx__gauge_register(&gauge, probe));
     JZX_EXPECT(!jzx__gauge_register(&gauge, probe));

@@ -10,6 +10,7 @@
 #include "schedule/core/property.h"
 #include "schedule/core/run.h"
 #include "schedule/core/shutdown.h"
+#include "schedule/core/tick_heap.h"
 
 #include "fixture.h"
 
@@ -98,6 +99,8 @@ static inline struct rig *rig_make_with_clock(struct jzx__schedule_config config
     struct jzx__schedule_config resolved;
     memset(&rig, 0, sizeof rig);
     rig.allocator = fixture_allocator();
+    if (config.timer == NULL && fixture_has_heap_timer())
+        config.timer = &jzx__tick_heap;
     assert_int_equal(jzx__schedule_resolve(&config, &resolved).error, JZX__CONFIG_OK);
     struct jzx__tick_clock clock = jzx__manual_clock_table(&rig.clock);
     clock.kind = kind;

@@ -5,6 +5,8 @@
 
 #include "fixture.h"
 
+static const jzx_mapper mapper; /* of the system */
+
 static stack_t current_stack(void) {
     stack_t stack;
     assert_int_equal(sigaltstack(NULL, &stack), 0);
@@ -15,7 +17,7 @@ JZX_TEST(signal_stacks_nest_and_put_back_what_was_there) {
     struct jzx__sigstack outer;
     struct jzx__sigstack inner;
     stack_t before = current_stack();
-    assert_true(jzx__sigstack_init(&outer, 0) && jzx__sigstack_init(&inner, 0));
+    assert_true(jzx__sigstack_init(&outer, 0, &mapper) && jzx__sigstack_init(&inner, 0, &mapper));
     jzx__sigstack_set(&outer);
     JZX_EXPECT(current_stack().ss_sp == (void *)outer.base);
     JZX_EXPECT_EQ(current_stack().ss_size, JZX__SIGSTACK_SIZE);
@@ -35,7 +37,7 @@ JZX_TEST(a_signal_stack_that_the_thread_has_set_for_itself_stays) {
     stack_t mine = {.ss_sp = memory, .ss_size = sizeof memory};
     struct jzx__sigstack stack;
     stack_t before = current_stack();
-    assert_true(jzx__sigstack_init(&stack, 0));
+    assert_true(jzx__sigstack_init(&stack, 0, &mapper));
     jzx__sigstack_set(&stack);
     assert_int_equal(sigaltstack(&mine, NULL), 0);
     jzx__sigstack_clear(&stack);
@@ -47,7 +49,7 @@ JZX_TEST(a_signal_stack_that_the_thread_has_set_for_itself_stays) {
 JZX_TEST(what_lies_above_a_signal_stack_is_zero_and_writable) {
     enum { EXTRA = 10000 };
     struct jzx__sigstack stack;
-    assert_true(jzx__sigstack_init(&stack, EXTRA));
+    assert_true(jzx__sigstack_init(&stack, EXTRA, &mapper));
     unsigned char *extra = jzx__sigstack_extra(&stack);
     JZX_EXPECT(extra == stack.base + JZX__SIGSTACK_SIZE);
     for (size_t i = 0; i < EXTRA; i++) {
@@ -61,7 +63,7 @@ JZX_TEST(what_lies_above_a_signal_stack_is_zero_and_writable) {
 JZX_TEST(without_memory_there_is_no_signal_stack_and_nothing_happens) {
     struct jzx__sigstack stack = {0};
     stack_t before = current_stack();
-    JZX_EXPECT(!jzx__sigstack_init(&stack, (size_t)1 << 60));
+    JZX_EXPECT(!jzx__sigstack_init(&stack, (size_t)1 << 60, &mapper));
     JZX_EXPECT(stack.base == NULL);
     jzx__sigstack_set(&stack);
     JZX_EXPECT(current_stack().ss_sp == before.ss_sp);

@@ -356,6 +356,52 @@ JZX_TEST(idle_stacks_above_the_limit_give_their_pages_back) {
     close_stacks();
 }
 
+/* ---- hooks ---- */
+
+#define HOOK_PAGES_MAX ((size_t)16 << 20)
+
+static unsigned char *hook_pages;
+static int64_t hook_bytes;
+
+static void *hook_map(void *ctx, size_t size) {
+    (void)ctx;
+    assert_true(size <= HOOK_PAGES_MAX && hook_bytes == 0);
+    hook_bytes += (int64_t)size;
+    memset(hook_pages, 0xff, size);
+    return hook_pages;
+}
+
+/* Each page can be used again. */
+static void hook_unmap(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    hook_bytes -= (int64_t)size;
+    for (size_t i = 0; i < size; i += 4096)
+        ((unsigned char *)ptr)[i] = 1;
+}
+
+/* T5, for both sorts of guards, in memory that the program uses again. */
+JZX_TEST(a_slab_of_the_hooks_goes_back_without_guards, "C17") {
+    hook_pages =
+        mmap(NULL, HOOK_PAGES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(hook_pages != MAP_FAILED);
+    for (int round = 0; round < 4; round++) {
+        struct jzx__stack *taken[20];
+        open_with((struct jzx__stacks_options){.mapper = {hook_map, hook_unmap, NULL},
+                                               .protects = round % 2 == 1});
+        for (size_t i = 0; i < 20; i++) {
+            taken[i] = take(0);
+            JZX_EXPECT(taken[i]->is_guarded);
+            taken[i]->top[-1] = 1;
+        }
+        JZX_EXPECT(hook_bytes > 0);
+        for (size_t i = 0; i < 20; i++)
+            jzx__stack_give(&pool, taken[i]);
+        close_stacks();
+        JZX_EXPECT_EQ(hook_bytes, 0);
+    }
+    munmap(hook_pages, HOOK_PAGES_MAX);
+}
+
 /* ---- a system that fails ---- */
 
 static struct {

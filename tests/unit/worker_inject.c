@@ -152,7 +152,7 @@ JZX_TEST(work_is_a_ready_task_an_entry_or_what_a_source_has) {
 
 /* ---- sources ---- */
 
-JZX_TEST(a_round_takes_from_every_source_then_polls_then_runs) {
+JZX_TEST(a_round_takes_from_every_source_then_polls_then_runs, "C+loop") {
     struct jzx__mpsc_node nodes[3];
     rig_open();
     for (int i = 0; i < 3; i++)
@@ -163,6 +163,9 @@ JZX_TEST(a_round_takes_from_every_source_then_polls_then_runs) {
     JZX_EXPECT_EQ(jzx__crew_round(rig_worker(), 100), JZX__PASS_RAN);
     JZX_EXPECT_EQ(rig.brought, 3);
     JZX_EXPECT_EQ(rig.polls, 1);
+    JZX_EXPECT_EQ(rig.brought_at_poll, 3); /* taken in before, */
+    JZX_EXPECT_EQ(rig.turns_at_poll, 0);   /* and no actor ran yet */
+    JZX_EXPECT_EQ(rig.turns, 2);
     assert_string_equal(rig.trace, "ab");
     JZX_EXPECT(!jzx__worker_has_untaken(rig_worker()));
     JZX_EXPECT_EQ(jzx__crew_round(rig_worker(), 100), JZX__PASS_EMPTY);

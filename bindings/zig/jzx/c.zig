@@ -64,6 +64,12 @@ pub const Allocator = extern struct {
     ctx: ?*anyopaque = null,
 };
 
+pub const Mapper = extern struct {
+    map: ?*const fn (?*anyopaque, usize) callconv(.c) ?*anyopaque = null,
+    unmap: ?*const fn (?*anyopaque, *anyopaque, usize) callconv(.c) void = null,
+    ctx: ?*anyopaque = null,
+};
+
 pub const LogSink = extern struct {
     write: ?*const fn (?*anyopaque, LogLevel, [*:0]const u8) callconv(.c) void = null,
     ctx: ?*anyopaque = null,
@@ -110,6 +116,8 @@ pub const Config = extern struct {
     stamp_messages: bool = false,
     io_backend: IoBackend = .auto,
     track_buffers: bool = false,
+    max_group_events: u32 = 0,
+    mapper: Mapper = .{},
 };
 
 /// C's bit-fields, which take their places from the lowest bit of a byte on.
@@ -219,6 +227,7 @@ pub const ChildSpec = extern struct {
     max_attempts: u32 = 0,
     jitter_percent: u32 = 0,
     service: bool = false,
+    depends_on: [8]?[*:0]const u8 = .{null} ** 8,
 };
 
 pub const SupervisorOpts = extern struct {
@@ -404,6 +413,7 @@ pub extern fn jzx_loop_hold(loop: *Loop) Err;
 pub extern fn jzx_loop_release(loop: *Loop) Err;
 pub extern fn jzx_loop_request_stop(loop: *Loop) Err;
 pub extern fn jzx_loop_stop(loop: *Loop, deadline_ns: u64) Err;
+pub extern fn jzx_clock_create(start_ns: u64, allocator: ?*const Allocator, clock: *?*Clock) Err;
 pub extern fn jzx_clock_manual(start_ns: u64) ?*Clock;
 pub extern fn jzx_clock_now(clock: *const Clock) u64;
 pub extern fn jzx_clock_advance(clock: *Clock, duration_ns: u64) Err;
@@ -564,6 +574,21 @@ pub extern fn jzx_receive_timeout(ctx: *Context, idle_ns: u64) Err;
 // io.h
 pub extern fn jzx_watch_fd(loop: *Loop, fd: c_int, owner: u64, interest: u32, tag: u32) Err;
 pub extern fn jzx_unwatch_fd(loop: *Loop, fd: c_int) Err;
+pub extern fn jzx_fd_await(
+    ctx: *Context,
+    fd: c_int,
+    interest: u32,
+    deadline_ns: u64,
+    ready: ?*u32,
+) Err;
+pub extern fn jzx_fd_await_to(
+    ctx: *Context,
+    fd: c_int,
+    interest: u32,
+    deadline_ns: u64,
+    tag: u32,
+    op: ?*u64,
+) Err;
 pub extern fn jzx_signal_to(ctx: *Context, signo: c_int, tag: u32) Err;
 pub extern fn jzx_signal_end(ctx: *Context, signo: c_int) Err;
 pub extern fn jzx_last_os_error(ctx: *const Context) c_int;

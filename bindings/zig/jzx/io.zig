@@ -11,6 +11,7 @@ const c = @import("c.zig");
 const errors = @import("error.zig");
 const loops = @import("loop.zig");
 const actors = @import("actor.zig");
+const ops = @import("op.zig");
 const Error = errors.Error;
 
 /// What a descriptor is watched for, or is ready for.
@@ -49,6 +50,32 @@ pub fn watch(
 /// Before the descriptor is closed.
 pub fn unwatch(from: anytype, fd: std.posix.fd_t) Error!void {
     return errors.check(c.jzx_unwatch_fd(loops.rawOf(from), fd));
+}
+
+/// What `fd` is ready for, as soon as it is ready for one of `interest`. Suspends a fiber, unless
+/// that is so already. `error.Closed`: it is not open.
+pub fn awaitReady(
+    ctx: *const actors.Context,
+    fd: std.posix.fd_t,
+    interest: Ready,
+    deadline_ns: u64,
+) Error!Ready {
+    var ready: u32 = 0;
+    try errors.check(c.jzx_fd_await(ctx.raw, fd, @bitCast(interest), deadline_ns, &ready));
+    return @bitCast(ready);
+}
+
+/// By a message: `Result.bytes` are those of a `Ready`.
+pub fn awaitReadyTo(
+    ctx: *const actors.Context,
+    fd: std.posix.fd_t,
+    interest: Ready,
+    deadline_ns: u64,
+    tag: u32,
+) Error!ops.Op {
+    var op: u64 = 0;
+    try errors.check(c.jzx_fd_await_to(ctx.raw, fd, @bitCast(interest), deadline_ns, tag, &op));
+    return @enumFromInt(op);
 }
 
 /// Tells the calling actor of a signal, which must be blocked in every thread of the program.

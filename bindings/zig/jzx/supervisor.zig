@@ -40,6 +40,8 @@ pub const ChildOptions = struct {
     jitter_percent: u32 = 0,
     /// Its failures are its own, and it is tried again with growing pauses: JZX_SERVICE.
     service: bool = false,
+    /// The names of the siblings that it needs; "" is nobody: JZX_DEPENDS_MAX.
+    depends_on: [8]?[*:0]const u8 = .{null} ** 8,
 
     pub fn spec(options: ChildOptions) Child {
         return .{
@@ -62,6 +64,7 @@ pub const ChildOptions = struct {
             .max_attempts = options.max_attempts,
             .jitter_percent = options.jitter_percent,
             .service = options.service,
+            .depends_on = options.depends_on,
         };
     }
 };

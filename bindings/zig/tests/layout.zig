@@ -42,6 +42,7 @@ const structs = .{
     .{ c.Context, "jzx_context" },
     .{ c.Message, "jzx_message" },
     .{ c.Allocator, "jzx_allocator" },
+    .{ c.Mapper, "jzx_mapper" },
     .{ c.LogSink, "jzx_log_sink" },
     .{ c.Config, "jzx_config" },
     .{ c.SpawnOpts, "jzx_spawn_opts" },

@@ -149,6 +149,7 @@ struct jzx__schedule_result jzx__schedule_add(struct jzx__schedule *s,
                                               const struct jzx__schedule_request *request) {
     struct jzx__job *job = NULL;
     jzx__schedule_take_in(s); /* those that were submitted before come first */
+    jzx__pressure_look(s);
     struct jzx__schedule_result result = prepare(s, request, &job);
     jzx__schedule_heed(s);
     if (job == NULL || jzx__schedule_register(s, job))

@@ -34,6 +34,10 @@ enum jzx__backpressure_reason {
     JZX__BP_BY_QUOTA = 4
 };
 
+/* Told beside JZX__BP_BY_GAUGE: which kinds of probes were critical. The machine does not know
+ * them. */
+#define JZX__BP_KINDS_SHIFT 3
+
 struct jzx__backpressure {
     enum jzx__backpressure_state state;
     uint32_t reasons;      /* raised and not cleared */

@@ -18,6 +18,7 @@
 #define DEFAULT_ENGAGED_TICKS 2u
 #define DEFAULT_STALLED_WINDOWS 4u
 #define DEFAULT_DIAGNOSTICS 256u
+#define TICK_BUFFER_MIN 32u
 
 #define WINDOW_LIMIT_HOST 32u
 #define WINDOW_LIMIT_EMBEDDED 8u
@@ -109,6 +110,8 @@ static check resolve_window(struct jzx__schedule_config *c) {
 }
 
 static check resolve_limits(struct jzx__schedule_config *c) {
+    uint32_t eighth = c->capacity.system_quota / 8;
+    set_default(&c->tick_buffer_quota, eighth > TICK_BUFFER_MIN ? eighth : TICK_BUFFER_MIN);
     set_default(&c->slot_capacity, DEFAULT_SLOT_CAPACITY);
     set_default(&c->overflow_threshold_pct, DEFAULT_THRESHOLD_PCT);
     set_default(&c->reinsertion_batch_limit, DEFAULT_REINSERTION_LIMIT);

@@ -5,6 +5,8 @@
 #ifndef JZX_SCHEDULE_CORE_CONFIG_H
 #define JZX_SCHEDULE_CORE_CONFIG_H
 
+#include "jzx/tick_timer.h"
+
 #include "schedule/core/batch.h"
 #include "schedule/core/policy.h"
 #include "time/wheel.h"
@@ -23,7 +25,7 @@ enum jzx__schedule_profile {
 
 struct jzx__schedule_capacity {
     uint32_t system_quota; /* jobs alive, of all kinds */
-    uint32_t overflow;     /* of them beyond the wheel's span */
+    uint32_t overflow;     /* of them beyond the timer's span */
     uint32_t task_run;     /* close tasks */
 };
 
@@ -44,6 +46,8 @@ struct jzx__schedule_config {
     uint32_t reinsertion_batch_limit;    /* from the overflow, per tick; 100 */
     uint32_t catch_up_window_ms;         /* 50, at most the platform's limit */
     uint32_t catch_up_chunk_ticks;       /* per pass; min(1024, window) */
+    uint32_t tick_buffer_quota;          /* ticks that wait, above which it is counted;
+                                          * max(32, system_quota / 8) */
     uint32_t drift_budget_pct;           /* of the resolution; 5 */
     uint32_t cooldown_ticks;             /* in Rejecting; 5 */
     uint32_t gauge_engaged_ticks;        /* in a row, until the gauge raises; 2 */
@@ -52,7 +56,8 @@ struct jzx__schedule_config {
     uint32_t log_capacity;               /* records of the deterministic log; none */
     uint32_t without_modes;              /* JZX__WITHOUT_*; none */
     bool test_mode;                      /* allows ticks by hand */
-    struct jzx__wheel_shape shape;       /* JZX__WHEEL_SHAPE */
+    struct jzx__wheel_shape shape;       /* JZX__WHEEL_SHAPE; its span is that of every timer */
+    const jzx_tick_timer *timer;         /* outlives the scheduler; NULL: a wheel of that shape */
     const struct jzx__policy_rule *policies; /* outlive the scheduler */
     uint32_t policies_count;
 

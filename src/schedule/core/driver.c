@@ -7,6 +7,7 @@ void jzx__tick_runner_init(struct jzx__tick_runner *runner, uint32_t window_tick
     *runner = (struct jzx__tick_runner){.window_ticks = window_ticks,
                                         .chunk_ticks_max = chunk_ticks,
                                         .chunk_ticks = chunk_ticks,
+                                        .buffer_quota = UINT32_MAX,
                                         .status = JZX__DRIVER_STATUS_SUSPENDED};
 }
 
@@ -36,6 +37,7 @@ struct jzx__tick_verdict jzx__tick_runner_observe(struct jzx__tick_runner *runne
     struct jzx__tick_verdict verdict = {.mode = JZX__TICKS_NORMAL};
     if (backlog > runner->backlog_peak)
         runner->backlog_peak = backlog;
+    runner->buffer_overflows += backlog > runner->buffer_quota;
     if (10 * backlog > 8 * window) {
         verdict.mode = JZX__TICKS_CATCH_UP;
         runner->catch_ups++;

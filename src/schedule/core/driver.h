@@ -56,13 +56,15 @@ struct jzx__tick_runner {
     uint32_t window_ticks;
     uint32_t chunk_ticks_max; /* as configured */
     uint32_t chunk_ticks;     /* ticks per pass now */
+    uint32_t buffer_quota;    /* ticks that a bounded buffer would hold; nothing is dropped */
     uint64_t owed;            /* pulled and not run yet */
     enum jzx__driver_status status;
     uint32_t far_behind; /* observations above two windows in a row, up to 2 */
 
     uint64_t backlog_peak;
-    uint64_t overflow_events; /* observations above the window */
-    uint64_t catch_ups;       /* observations in mode CATCH_UP */
+    uint64_t overflow_events;  /* observations above the window */
+    uint64_t catch_ups;        /* observations in mode CATCH_UP */
+    uint64_t buffer_overflows; /* observations above buffer_quota */
 };
 
 /* What one look at the backlog asks for. */

@@ -40,7 +40,7 @@ static const char *mode_text(enum jzx__job_mode mode) {
     return texts[mode];
 }
 
-static void periodic_line(const struct writer *w, const struct jzx__job *job) {
+static void job_line(const struct writer *w, const struct jzx__job *job) {
     number(w, job->id, 12);
     text(w, "  ");
     text(w, mode_text(job->mode));
@@ -51,6 +51,43 @@ static void periodic_line(const struct writer *w, const struct jzx__job *job) {
         text(w, "       never");
     number(w, job->deadline, 12);
     text(w, job->is_in_flight ? "  in flight\n" : "  waiting\n");
+}
+
+/* The jobs of one sort, by record. */
+static void jobs(const struct writer *w, const struct jzx__schedule *s, bool periodic,
+                 uint32_t count) {
+    line(w, periodic ? "periodic_jobs     " : "one_shot_jobs     ", count);
+    if (count > 0)
+        text(w, "      job_id  mode          backlog   last_fire    deadline  state\n");
+    for (uint32_t i = 0; count > 0 && i < s->table.count; i++) {
+        const struct jzx__job *job = &s->table.records[i];
+        if (job->is_registered && jzx__job_is_periodic(job) == periodic) {
+            job_line(w, job);
+            count--;
+        }
+    }
+}
+
+static uint32_t count_one_shots(const struct jzx__schedule *s) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->table.count; i++) {
+        const struct jzx__job *job = &s->table.records[i];
+        count += job->is_registered && !jzx__job_is_periodic(job);
+    }
+    return count;
+}
+
+/* Kind, load in thousandths and name of each. */
+static void probes(const struct writer *w, const struct jzx__gauge *gauge) {
+    static const char *const kinds[] = {"  mailbox     ", "  dispatcher  ", "  runtime     "};
+    line(w, "load              ", gauge->load);
+    for (uint32_t i = 0; i < gauge->count; i++) {
+        text(w, kinds[gauge->probes[i].kind]);
+        number(w, gauge->samples[i], 4);
+        text(w, "  ");
+        text(w, gauge->probes[i].name);
+        text(w, "\n");
+    }
 }
 
 static const char *pressure_text(enum jzx__backpressure_state state) {
@@ -70,10 +107,12 @@ static uint32_t count_commands(const struct jzx__schedule *s) {
 }
 
 struct jzx__schedule_shape jzx__schedule_shape_of(struct jzx__schedule *s) {
-    return (struct jzx__schedule_shape){.wheel_offset = s->places.wheel.now,
+    return (struct jzx__schedule_shape){.wheel_offset = s->places.now,
                                         .active_slots = s->places.slots.used,
                                         .overflow_size = s->places.overflow.count,
                                         .periodic_jobs = s->metrics.periodic_total,
+                                        .one_shot_jobs = count_one_shots(s),
+                                        .close_tasks = (uint32_t)s->close.heap.count,
                                         .pending_commands = count_commands(s)};
 }
 
@@ -87,18 +126,16 @@ void jzx__schedule_dump(struct jzx__schedule *s, jzx__dump_write_fn write, void 
     line(&w, "active_total      ", metrics.active_total);
     line(&w, "pending_commands  ", shape.pending_commands);
     line(&w, "tick_backlog      ", metrics.tick_backlog);
+    line(&w, "catch_ups         ", metrics.catch_ups);
     line(&w, "dropped_total     ", metrics.dropped_total);
     line(&w, "diagnostics_lost  ", metrics.diagnostics_dropped_total);
     text(&w, "overload          ");
     text(&w, pressure_text(s->pressure.state));
     text(&w, "\ndriver            ");
     text(&w, s->driver.name != NULL ? s->driver.name : "none");
-    line(&w, "\nperiodic_jobs     ", shape.periodic_jobs);
-    if (shape.periodic_jobs > 0)
-        text(&w, "      job_id  mode          backlog   last_fire    deadline  state\n");
-    for (uint32_t i = 0; i < s->table.count; i++) {
-        const struct jzx__job *job = &s->table.records[i];
-        if (job->is_registered && jzx__job_is_periodic(job))
-            periodic_line(&w, job);
-    }
+    text(&w, "\n");
+    probes(&w, &s->gauge);
+    line(&w, "close_tasks       ", shape.close_tasks);
+    jobs(&w, s, false, shape.one_shot_jobs);
+    jobs(&w, s, true, shape.periodic_jobs);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler in words: the wheel, what waits, and the periodic jobs, written piece by piece to a
- * function of the caller's, so that no memory is needed. Owner only. */
+/* The scheduler in words: the wheel, the load, and every job that has not ended, written piece by
+ * piece to a function of the caller's, so that no memory is needed. Owner only. */
 #ifndef JZX_SCHEDULE_CORE_DUMP_H
 #define JZX_SCHEDULE_CORE_DUMP_H
 
@@ -16,7 +16,9 @@ struct jzx__schedule_shape {
     uint32_t active_slots; /* ticks that have jobs in the wheel */
     size_t overflow_size;
     uint32_t periodic_jobs;
+    uint32_t one_shot_jobs;
     uint32_t pending_commands; /* submitted and not registered yet */
+    uint32_t close_tasks;      /* that wait for the shutdown */
 };
 struct jzx__schedule_shape jzx__schedule_shape_of(struct jzx__schedule *s);
 

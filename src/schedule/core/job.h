@@ -4,13 +4,14 @@
 #ifndef JZX_SCHEDULE_CORE_JOB_H
 #define JZX_SCHEDULE_CORE_JOB_H
 
+#include "jzx/tick_timer.h"
+
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/mpsc.h"
 #include "schedule/core/batch.h"
 #include "schedule/core/policy.h"
 #include "schedule/core/state.h"
-#include "time/wheel.h"
 
 /* Names a job; the first is 1. 0 is no job, and stands for one that was refused. */
 typedef uint64_t jzx__job_id;
@@ -19,15 +20,15 @@ typedef uint64_t jzx__job_id;
 /* Where the owner keeps a record. */
 enum jzx__job_where {
     JZX__WHERE_NOWHERE,
-    JZX__WHERE_WHEEL,
+    JZX__WHERE_TIMER,
     JZX__WHERE_OVERFLOW,
-    JZX__WHERE_DUE /* taken out of the wheel by the tick that runs now */
+    JZX__WHERE_DUE /* taken out of the timer by the tick that runs now */
 };
 
 struct jzx__job {
-    /* Owner: the place named by `where`. The entry's own info stays untouched by the others. */
+    /* Owner: the place named by `where`. */
     union {
-        struct jzx__wheel_entry entry;
+        jzx_tick_entry entry;
         struct jzx__heap_node far;
         struct jzx__link due;
     };
@@ -58,7 +59,6 @@ struct jzx__job {
 
     /* Owner. */
     uint64_t sequence; /* of registration: the order within a tick */
-    uint64_t slot;     /* the tick at which the wheel has it */
     uint64_t last_fire;
     uint64_t paced_until; /* see rate.h */
     uint64_t not_before;  /* the first tick after the last run, if that took ticks; else 0 */

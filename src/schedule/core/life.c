@@ -123,7 +123,7 @@ static void go_again(struct jzx__schedule *s, struct jzx__job *job) {
         jzx__job_abandon(&job->word); /* a shutdown starts no further run */
     else if (job->mode == JZX__JOB_FIXED_DELAY)
         job->deadline = jzx__delay_next(job->finished_ns, job->delay_ns, s->config.resolution_ns,
-                                        s->places.wheel.now);
+                                        s->places.now);
     /* Ticks that passed during the run are missed, also if they are still to be run; those that had
      * passed before are the driver's, which makes up for them. */
     uint64_t finished = jzx__ticks_down(job->finished_ns, s->config.resolution_ns);

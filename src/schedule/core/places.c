@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Wheel, overflow, and the way between them. */
+/* Timer, overflow, and the way between them. */
 #include "schedule/core/places.h"
 
 #include "base/assert.h"
+#include "schedule/core/tick_wheel.h"
+
+jzx_tick_timer jzx__places_timer(const struct jzx__schedule_config *config) {
+    return config->timer != NULL ? *config->timer : jzx__tick_wheel(&config->shape);
+}
+
+static uint64_t span_of(struct jzx__wheel_shape shape) {
+    uint64_t span = 1;
+    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++)
+        span *= shape.slots[i];
+    return span;
+}
 
 bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_config *config,
-                      struct jzx__slot_cell *cells, struct jzx__heap_item *items, uint64_t now,
-                      const jzx_allocator *allocator) {
-    if (!jzx__wheel_init(&places->wheel, config->shape, now, allocator))
+                      const struct jzx__places_memory *memory, uint64_t now) {
+    places->timer = jzx__places_timer(config);
+    places->state =
+        places->timer.create(places->timer.arg, memory->timer, config->capacity.system_quota, now);
+    if (places->state == NULL)
         return false;
-    jzx__slots_init(&places->slots, cells, config->capacity.system_quota);
+    places->now = now;
+    places->span = span_of(config->shape);
+    places->in_timer = 0;
+    jzx__slots_init(&places->slots, memory->cells, config->capacity.system_quota);
     jzx__heap_init(&places->overflow, NULL); /* it never grows */
-    places->overflow.items = items;
+    places->overflow.items = memory->items;
     places->overflow.capacity = config->capacity.overflow;
     places->slot_capacity = config->slot_capacity;
     places->batch_limit = config->reinsertion_batch_limit;
@@ -24,20 +41,32 @@ bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_con
 }
 
 void jzx__places_deinit(struct jzx__places *places) {
-    JZX_ASSERT(places->overflow.count == 0);
-    jzx__wheel_deinit(&places->wheel);
+    JZX_ASSERT(jzx__places_count(places) == 0);
+    if (places->timer.destroy != NULL)
+        places->timer.destroy(places->state);
 }
 
-static void put_in_wheel(struct jzx__places *places, struct jzx__job *job, uint64_t tick) {
-    (void)jzx__wheel_set(&places->wheel, &job->entry, tick); /* near: needs no memory */
+static void put_in_timer(struct jzx__places *places, struct jzx__job *job, uint64_t tick) {
+    job->entry.tick = tick;
+    places->timer.insert(places->state, &job->entry);
+    places->in_timer++;
     jzx__slots_add(&places->slots, tick);
-    job->slot = tick;
-    job->where = JZX__WHERE_WHEEL;
+    job->where = JZX__WHERE_TIMER;
+}
+
+/* A job has left the timer. */
+static void leave_timer(struct jzx__places *places, struct jzx__job *job) {
+    places->in_timer--;
+    jzx__slots_remove(&places->slots, job->entry.tick);
 }
 
 static uint64_t tick_for(const struct jzx__places *places, uint64_t deadline) {
-    uint64_t soonest = places->wheel.now + 1;
+    uint64_t soonest = places->now + 1;
     return deadline > soonest ? deadline : soonest;
+}
+
+static bool is_near(const struct jzx__places *places, uint64_t tick) {
+    return tick - places->now < places->span;
 }
 
 static bool slot_is_full(const struct jzx__places *places, uint64_t tick) {
@@ -56,11 +85,11 @@ static bool put_in_overflow(struct jzx__places *places, struct jzx__job *job) {
 enum jzx__placed jzx__places_add(struct jzx__places *places, struct jzx__job *job) {
     JZX_ASSERT(job->where == JZX__WHERE_NOWHERE);
     uint64_t tick = tick_for(places, job->deadline);
-    if (!jzx__wheel_is_near(&places->wheel, tick))
+    if (!is_near(places, tick))
         return put_in_overflow(places, job) ? JZX__PLACED : JZX__OVERFLOW_FULL;
     if (slot_is_full(places, tick))
         return JZX__SLOT_FULL;
-    put_in_wheel(places, job, tick);
+    put_in_timer(places, job, tick);
     return JZX__PLACED;
 }
 
@@ -68,19 +97,19 @@ void jzx__places_add_again(struct jzx__places *places, struct jzx__job *job) {
     JZX_ASSERT(job->where == JZX__WHERE_NOWHERE);
     uint64_t deadline = job->deadline > job->not_before ? job->deadline : job->not_before;
     uint64_t tick = tick_for(places, deadline);
-    bool is_near = jzx__wheel_is_near(&places->wheel, tick);
-    if (!is_near && put_in_overflow(places, job))
+    bool fits = is_near(places, tick);
+    if (!fits && put_in_overflow(places, job))
         return;
-    /* A full overflow: it goes round in the wheel until its time is near. */
-    put_in_wheel(places, job, is_near ? tick : places->wheel.now + places->wheel.span - 1);
+    /* A full overflow: it goes round in the timer until its time is near. */
+    put_in_timer(places, job, fits ? tick : places->now + places->span - 1);
 }
 
 void jzx__places_remove(struct jzx__places *places, struct jzx__job *job) {
     switch (job->where) {
     case JZX__WHERE_NOWHERE: return;
-    case JZX__WHERE_WHEEL:
-        jzx__wheel_remove(&places->wheel, &job->entry);
-        jzx__slots_remove(&places->slots, job->slot);
+    case JZX__WHERE_TIMER:
+        places->timer.cancel(places->state, &job->entry);
+        leave_timer(places, job);
         break;
     case JZX__WHERE_OVERFLOW: jzx__heap_remove(&places->overflow, &job->far); break;
     case JZX__WHERE_DUE: jzx__list_remove(&job->due); break;
@@ -88,10 +117,13 @@ void jzx__places_remove(struct jzx__places *places, struct jzx__job *job) {
     job->where = JZX__WHERE_NOWHERE;
 }
 
+/* How many ticks ahead jobs leave the overflow (P3). */
+static uint64_t reach_of(const struct jzx__places *places) {
+    return jzx__places_is_near_capacity(places) ? places->span - 1 : places->lead_ticks;
+}
+
 uint32_t jzx__places_reinsert(struct jzx__places *places) {
-    uint64_t span = places->wheel.span;
-    uint64_t reach = jzx__places_is_near_capacity(places) ? span - 1 : places->lead_ticks;
-    uint64_t last = places->wheel.now + reach;
+    uint64_t last = places->now + reach_of(places);
     uint32_t moved = 0;
     const struct jzx__heap_item *item;
     while (moved < places->batch_limit && (item = jzx__heap_peek(&places->overflow)) != NULL &&
@@ -100,7 +132,7 @@ uint32_t jzx__places_reinsert(struct jzx__places *places) {
         if (slot_is_full(places, tick))
             break;
         struct jzx__heap_node *node = jzx__heap_pop(&places->overflow);
-        put_in_wheel(places, JZX_CONTAINER_OF(node, struct jzx__job, far), tick);
+        put_in_timer(places, JZX_CONTAINER_OF(node, struct jzx__job, far), tick);
         moved++;
     }
     places->moved_total += moved;
@@ -108,10 +140,11 @@ uint32_t jzx__places_reinsert(struct jzx__places *places) {
 }
 
 struct jzx__job *jzx__places_pop(struct jzx__places *places, uint64_t tick) {
-    struct jzx__wheel_entry *entry;
-    while ((entry = jzx__wheel_pop(&places->wheel, tick)) != NULL) {
+    jzx_tick_entry *entry;
+    places->now = tick;
+    while ((entry = places->timer.poll_expired(places->state, tick)) != NULL) {
         struct jzx__job *job = JZX_CONTAINER_OF(entry, struct jzx__job, entry);
-        jzx__slots_remove(&places->slots, job->slot);
+        leave_timer(places, job);
         job->where = JZX__WHERE_NOWHERE;
         if (job->deadline <= tick)
             return job;
@@ -121,16 +154,17 @@ struct jzx__job *jzx__places_pop(struct jzx__places *places, uint64_t tick) {
 }
 
 void jzx__places_pass(struct jzx__places *places, uint64_t to) {
-    jzx__wheel_catch_up(&places->wheel, to);
+    const jzx_tick_entry *due = places->timer.poll_expired(places->state, to);
+    JZX_ASSERT(due == NULL); /* else the timer's `next` was too late */
+    places->now = to;
 }
 
 uint64_t jzx__places_next(struct jzx__places *places) {
-    uint64_t next = jzx__wheel_next(&places->wheel);
+    uint64_t next = places->timer.next(places->state);
     const struct jzx__heap_item *item = jzx__heap_peek(&places->overflow);
     if (item == NULL)
         return next;
-    uint64_t span = places->wheel.span;
-    uint64_t reach = jzx__places_is_near_capacity(places) ? span - 1 : places->lead_ticks;
+    uint64_t reach = reach_of(places);
     /* reinsertion before tick t reaches t - 1 + reach */
     uint64_t leaves = item->key >= reach ? item->key - reach + 1 : 0;
     leaves = tick_for(places, leaves);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Where jobs wait for their tick: in the wheel, or beyond its span in the overflow heap. Knows
+/* Where jobs wait for their tick: in the timer, or beyond its span in the overflow heap. Knows
  * records, ticks and limits, and nothing of delivery. Owner only.
  *
  *   P1  a job that is placed comes out at its deadline: not a tick earlier, and later only if more
  *       jobs are due at once than a slot holds.
- *   P2  a slot of the wheel takes slot_capacity new jobs. A periodic job that comes back is placed
- *       all the same; the tick itself decides who is dropped then.
+ *   P2  a tick takes slot_capacity new jobs. A periodic job that comes back is placed all the same;
+ *       the tick itself decides which is dropped then.
  *   P3  at most batch_limit jobs leave the overflow per tick. They start early enough that a full
- *       overflow of jobs for one tick is in the wheel when the tick comes, and as early as the span
+ *       overflow of jobs for one tick is in the timer when the tick comes, and as early as the span
  *       allows once the overflow is filled to its threshold.
  *
- * The heap of the wheel itself is not used: it has no bound. */
+ * The timer is a table of functions (jzx/tick_timer.h): the wheel, the heap, or one of the program.
+ * It orders jobs by their tick. All limits stand here, so that they hold with every timer.
+ *
+ *   P4  the timer has entries for ticks from now + 1 to now + span - 1 alone, and no more than
+ *       system_quota of them. */
 #ifndef JZX_SCHEDULE_CORE_PLACES_H
 #define JZX_SCHEDULE_CORE_PLACES_H
 
@@ -19,7 +23,11 @@
 #include "schedule/core/slots.h"
 
 struct jzx__places {
-    struct jzx__wheel wheel;
+    jzx_tick_timer timer;
+    void *state;   /* the timer itself */
+    uint64_t now;  /* the tick that it was polled for last */
+    uint64_t span; /* ticks; jobs further away go into the overflow */
+    size_t in_timer;
     struct jzx__slots slots;
     struct jzx__heap overflow; /* by deadline, then sequence; its array never grows */
     uint32_t slot_capacity;
@@ -31,11 +39,19 @@ struct jzx__places {
 
 enum jzx__placed { JZX__PLACED, JZX__SLOT_FULL, JZX__OVERFLOW_FULL };
 
-/* The memory of cells and items (config->capacity.overflow of them) is the caller's. False: there
- * is no memory for the wheel. */
+/* The caller's, as long as the places are in use. */
+struct jzx__places_memory {
+    struct jzx__slot_cell *cells; /* jzx__slots_cells of the quota */
+    struct jzx__heap_item *items; /* config->capacity.overflow */
+    void *timer;                  /* as many bytes as it asks for */
+};
+
+/* The timer of a configuration, whose shape must live until the places are made. */
+jzx_tick_timer jzx__places_timer(const struct jzx__schedule_config *config);
+
+/* False: the timer could not be made. */
 bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_config *config,
-                      struct jzx__slot_cell *cells, struct jzx__heap_item *items, uint64_t now,
-                      const jzx_allocator *allocator);
+                      const struct jzx__places_memory *memory, uint64_t now);
 
 /* All jobs have been taken out. */
 void jzx__places_deinit(struct jzx__places *places);
@@ -49,7 +65,7 @@ void jzx__places_add_again(struct jzx__places *places, struct jzx__job *job);
 /* Takes a job out, wherever it is. */
 void jzx__places_remove(struct jzx__places *places, struct jzx__job *job);
 
-/* One pass from the overflow into the wheel, before tick wheel.now + 1 (P3). Returns how many. */
+/* One pass from the overflow into the timer, before tick now + 1 (P3). Returns how many. */
 uint32_t jzx__places_reinsert(struct jzx__places *places);
 
 /* The next job that is due at the tick, in no order; NULL: none is left, and the tick is over. */
@@ -66,7 +82,7 @@ static inline bool jzx__places_is_near_capacity(const struct jzx__places *places
 }
 
 static inline size_t jzx__places_count(const struct jzx__places *places) {
-    return places->wheel.count + places->overflow.count;
+    return places->in_timer + places->overflow.count;
 }
 
 #endif

@@ -26,6 +26,12 @@ static void cancel_spare_jobs(struct jzx__schedule *s) {
     }
 }
 
+/* What is told of the gauge names the kinds of probes. */
+static uint32_t with_kinds(const struct jzx__schedule *s, uint32_t reasons) {
+    bool by_gauge = (reasons & JZX__BP_BY_GAUGE) != 0;
+    return by_gauge ? reasons | s->gauge.kinds << JZX__BP_KINDS_SHIFT : reasons;
+}
+
 /* `changed` is what an edge of the machine has returned. */
 static bool follow(struct jzx__schedule *s, bool changed, enum jzx__backpressure_reason reason) {
     if (!changed)
@@ -34,7 +40,7 @@ static bool follow(struct jzx__schedule *s, bool changed, enum jzx__backpressure
     jzx__schedule_tell(
         s, (struct jzx__schedule_event){.kind = JZX__EVENT_BACKPRESSURE_STATE,
                                         .state = (uint32_t)s->pressure.state,
-                                        .reason = (uint32_t)reason,
+                                        .reason = with_kinds(s, (uint32_t)reason),
                                         .is_engaged = jzx__backpressure_is_engaged(&s->pressure)});
     return true;
 }
@@ -77,8 +83,9 @@ enum jzx__tick_mode jzx__pressure_observe_driver(struct jzx__schedule *s) {
 
 static void poll_gauge(struct jzx__schedule *s) {
     struct jzx__backpressure *bp = &s->pressure;
-    if (!jzx__gauge_is_active(&s->gauge))
+    if (s->gauge.count == 0 && !jzx__gauge_is_active(&s->gauge))
         return;
+    s->polled_tick = s->tick;
     switch (jzx__gauge_poll(&s->gauge)) {
     case JZX__GAUGE_CLEAR:
         (void)follow(s, jzx__backpressure_clear(bp, JZX__BP_BY_GAUGE), JZX__BP_BY_GAUGE);
@@ -97,6 +104,12 @@ static void poll_gauge(struct jzx__schedule *s) {
     }
 }
 
+void jzx__pressure_look(struct jzx__schedule *s) {
+    if (s->polled_tick != s->tick && s->gauge.count > 0 && s->phase == JZX__PHASE_ACTIVE &&
+        !jzx__pressure_needs_ticks(s))
+        poll_gauge(s);
+}
+
 void jzx__pressure_tick(struct jzx__schedule *s) {
     enum jzx__backpressure_reason reason = (enum jzx__backpressure_reason)s->pressure.rejected_for;
     (void)follow(s, jzx__backpressure_cool_down(&s->pressure, s->tick), reason);
@@ -113,6 +126,11 @@ void jzx__pressure_exhausted(struct jzx__schedule *s) {
     if (s->pressure.state == JZX__BP_ENGAGED)
         (void)follow(s, jzx__backpressure_reject(&s->pressure, JZX__BP_BY_QUOTA, s->tick),
                      JZX__BP_BY_QUOTA);
+}
+
+uint32_t jzx__pressure_reasons(const struct jzx__schedule *s) {
+    const struct jzx__backpressure *bp = &s->pressure;
+    return bp->state == JZX__BP_REJECTING ? bp->rejected_for : with_kinds(s, bp->reasons);
 }
 
 bool jzx__pressure_needs_ticks(const struct jzx__schedule *s) {

@@ -9,7 +9,7 @@
 struct census {
     uint32_t registered;
     uint32_t periodic;
-    uint32_t in_wheel;
+    uint32_t in_timer;
     uint32_t in_overflow;
     uint32_t in_flight;
     bool is_in_past; /* one that waits was due already */
@@ -24,10 +24,10 @@ static struct census count_all(const struct jzx__schedule *s) {
             continue;
         census.registered++;
         census.periodic += jzx__job_is_periodic(job);
-        census.in_wheel += job->where == JZX__WHERE_WHEEL;
+        census.in_timer += job->where == JZX__WHERE_TIMER;
         census.in_overflow += job->where == JZX__WHERE_OVERFLOW;
         census.in_flight += job->is_in_flight;
-        census.is_in_past |= job->where == JZX__WHERE_WHEEL && job->slot <= s->tick;
+        census.is_in_past |= job->where == JZX__WHERE_TIMER && job->entry.tick <= s->tick;
         census.is_adrift |= (job->where != JZX__WHERE_NOWHERE) == job->is_in_flight;
     }
     return census;
@@ -46,12 +46,12 @@ const char *jzx__schedule_check(struct jzx__schedule *s) {
         return "a record is in exactly one place (S1)";
     if (census.periodic != s->metrics.periodic_total)
         return "periodic_total counts the periodic jobs";
-    if (census.in_wheel != s->places.wheel.count || census.in_overflow != s->places.overflow.count)
-        return "wheel and overflow hold the jobs that say so";
+    if (census.in_timer != s->places.in_timer || census.in_overflow != s->places.overflow.count)
+        return "timer and overflow hold the jobs that say so";
     if (census.is_in_past)
         return "no job that waits was due before (P1)";
-    if (s->places.wheel.now != s->tick)
-        return "the wheel is at the tick that was run last";
+    if (s->places.now != s->tick)
+        return "the timer is at the tick that was run last";
     return NULL;
 }
 

@@ -17,6 +17,7 @@ struct layout {
     size_t ring;
     size_t slots;
     size_t overflow;
+    size_t timer;
     size_t events;
     size_t log;
     size_t tasks;
@@ -30,6 +31,13 @@ static size_t reserve(struct layout *layout, size_t count, size_t size) {
     return at;
 }
 
+/* A size beyond all memory stays one, whatever is added to it. */
+static size_t timer_bytes(const struct jzx__schedule_config *c) {
+    jzx_tick_timer timer = jzx__places_timer(c);
+    size_t bytes = timer.size != NULL ? timer.size(timer.arg, c->capacity.system_quota) : 0;
+    return bytes < SIZE_MAX / 4 ? bytes : SIZE_MAX / 4;
+}
+
 static struct layout lay_out(const struct jzx__schedule_config *c) {
     struct layout l = {.total = 0};
     uint32_t jobs = c->capacity.system_quota;
@@ -37,6 +45,7 @@ static struct layout lay_out(const struct jzx__schedule_config *c) {
     l.ring = reserve(&l, jzx__job_table_cells(jobs), sizeof(_Atomic uint32_t));
     l.slots = reserve(&l, jzx__slots_cells(jobs), sizeof(struct jzx__slot_cell));
     l.overflow = reserve(&l, c->capacity.overflow, sizeof(struct jzx__heap_item));
+    l.timer = reserve(&l, 1, timer_bytes(c));
     l.events = reserve(&l, jzx__events_storage(c->diagnostics_queue_capacity),
                        sizeof(struct jzx__schedule_event));
     l.log = reserve(&l, c->log_capacity, sizeof(struct jzx__log_record));
@@ -46,15 +55,7 @@ static struct layout lay_out(const struct jzx__schedule_config *c) {
 }
 
 size_t jzx__schedule_bytes(const struct jzx__schedule_config *resolved) {
-    size_t slots = 0;
-    size_t words = 0;
-    for (uint32_t i = 0; i < JZX__WHEEL_LEVELS; i++) {
-        slots += resolved->shape.slots[i];
-        words += (resolved->shape.slots[i] + JZX__WHEEL_WORD - 1) / JZX__WHEEL_WORD;
-    }
-    size_t wheel = slots * (sizeof(struct jzx__list) + sizeof(struct jzx__wheel_trail)) +
-                   words * sizeof(uint64_t);
-    return jzx__region_round(wheel) + lay_out(resolved).total;
+    return lay_out(resolved).total;
 }
 
 /* ---- life ---- */
@@ -81,6 +82,7 @@ static void init_parts(struct jzx__schedule *s, const struct layout *l) {
     jzx__log_init(&s->log, at(s, l->log), c->log_capacity);
     jzx__close_init(&s->close, at(s, l->tasks), at(s, l->task_items), c->capacity.task_run);
     jzx__tick_runner_init(&s->runner, c->catch_up_window_ticks, c->catch_up_chunk_ticks);
+    s->runner.buffer_quota = c->tick_buffer_quota;
     jzx__backpressure_init(&s->pressure, c->cooldown_ticks);
     jzx__gauge_init(&s->gauge, c->gauge_engaged_ticks);
     jzx__drift_init(&s->drift, s->clock.kind, c->resolution_ns, c->drift_budget_pct);
@@ -102,8 +104,9 @@ bool jzx__schedule_init(struct jzx__schedule *s, const struct jzx__schedule_conf
     s->measured_ns = jzx__tick_clock_now(&s->clock);
     s->tick = jzx__ticks_down(s->measured_ns, resolved->resolution_ns);
     s->pass_end = s->measured_tick = s->tick;
-    if (!jzx__places_init(&s->places, &s->config, at(s, l.slots), at(s, l.overflow), s->tick,
-                          allocator)) {
+    s->polled_tick = UINT64_MAX;
+    const struct jzx__places_memory memory = {at(s, l.slots), at(s, l.overflow), at(s, l.timer)};
+    if (!jzx__places_init(&s->places, &s->config, &memory, s->tick)) {
         jzx__free(allocator, s->memory, l.total);
         return false;
     }
@@ -137,6 +140,9 @@ struct jzx__schedule_metrics jzx__schedule_metrics_of(struct jzx__schedule *s) {
     m.catch_up_window_ticks = s->config.catch_up_window_ticks;
     m.tick_backlog_peak = s->runner.backlog_peak;
     m.tick_overflow_events = s->runner.overflow_events;
+    m.catch_ups = s->runner.catch_ups;
+    m.tick_buffer_quota = s->runner.buffer_quota;
+    m.tick_buffer_overflows = s->runner.buffer_overflows;
     m.drift_compensations = s->drift.compensations;
     m.drift_worst_ns = s->drift.worst_ns;
     m.diagnostics_dropped_total = s->events.dropped_total;

@@ -82,6 +82,9 @@ struct jzx__schedule_metrics {
 
     uint64_t tick_backlog_peak;
     uint64_t tick_overflow_events;
+    uint64_t catch_ups; /* looks at the backlog that found a catch-up */
+    uint32_t tick_buffer_quota;
+    uint64_t tick_buffer_overflows; /* looks at the backlog that found it above that */
     uint64_t drift_compensations;
     uint64_t drift_worst_ns;
     uint64_t diagnostics_dropped_total;
@@ -125,9 +128,10 @@ struct jzx__schedule {
     struct jzx__list due;    /* of the tick that runs now */
     struct jzx__job *firing; /* being delivered now; its end waits until that returns */
     bool firing_ended;
-    uint64_t tick;     /* that was run last */
-    uint64_t pass_end; /* the last tick that had passed when the pass began that runs now */
-    uint64_t sequence; /* of registrations */
+    uint64_t tick;        /* that was run last */
+    uint64_t pass_end;    /* the last tick that had passed when the pass began that runs now */
+    uint64_t sequence;    /* of registrations */
+    uint64_t polled_tick; /* when the gauge was polled last */
     enum jzx__schedule_phase phase;
     struct jzx__driver driver;
     struct jzx__driver fallback; /* name NULL: none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many jobs the wheel has for a tick: what makes a slot a queue of fixed length. A hash table
+/* How many jobs the timer has for a tick: what makes a slot a queue of fixed length. A hash table
  * by tick with one cell per distinct tick in use; it has at least twice as many cells as there are
  * jobs, so that a search is short and a free cell always exists. */
 #ifndef JZX_SCHEDULE_CORE_SLOTS_H

@@ -58,6 +58,10 @@ static jzx_behavior_result counter_on_get(jzx_context *ctx, struct counter *self
     return JZX_BEHAVIOR_OK;
 }
 
+/* Another type, for jobs: the receiver and the message belong together. */
+#define METER(T, STATE, ON, ASK) STATE(T, int, value, 0) ON(T, read, int64_t, by) ON(T, reset)
+JZX_ACTOR_MESSAGES(meter, METER);
+
 #if WRONG == 4 /* says: each field has a type and a name */
 #define HALF(T, STATE, ON, ASK) STATE(T, int, value, 0) ON(T, half, int)
 JZX_ACTOR_MESSAGES(half, HALF);
@@ -86,6 +90,28 @@ jzx_err use(jzx_context *ctx, jzx_actor_id id) {
     (void)counter_call_get(ctx, id, JZX_NEVER, &other);
 #elif WRONG == 12 /* says: implicit declaration of function .counter_send_get. */
     (void)counter_send_get(ctx, id);
+#elif WRONG == 13 /* says: incompatible type for argument 3 of .counter_schedule_once_inc. */
+    (void)counter_schedule_once_inc(ctx, 1, meter_ref_of(id), 5, NULL, NULL);
+#elif WRONG ==                                                                                     \
+    14 /* says: incompatible type for argument 4 of .counter_schedule_at_fixed_rate_inc. */
+    (void)counter_schedule_at_fixed_rate_inc(ctx, 1, 1, meter_ref_of(id), 5, NULL, NULL);
+#elif WRONG ==                                                                                     \
+    15 /* says: incompatible type for argument 4 of .meter_schedule_with_fixed_delay_reset. */
+    (void)meter_schedule_with_fixed_delay_reset(ctx, 1, 1, counter_ref_of(id), NULL, NULL);
+#elif WRONG == 16 /* says: incompatible type for argument 3 of .counter_schedule_once_inc. */
+    (void)counter_schedule_once_inc(ctx, 1, id, 5, NULL, NULL);
+#elif WRONG == 17 /* says: implicit declaration of function .counter_schedule_once_read. */
+    (void)counter_schedule_once_read(ctx, 1, counter_ref_of(id), 5, NULL, NULL);
+#elif WRONG == 18 /* says: makes integer from pointer without a cast */
+    (void)counter_schedule_once_inc(ctx, 1, counter_ref_of(id), "five", NULL, NULL);
+#elif WRONG == 19 /* says: too few arguments to function .counter_schedule_once_inc. */
+    (void)counter_schedule_once_inc(ctx, 1, counter_ref_of(id), NULL, NULL);
+#elif WRONG == 20 /* says: implicit declaration of function .counter_schedule_once_get. */
+    (void)counter_schedule_once_get(ctx, 1, counter_ref_of(id), NULL, NULL);
+#else
+    (void)counter_schedule_once_inc(ctx, 1, counter_ref_of(id), 5, NULL, NULL);
+    (void)meter_schedule_at_fixed_rate_read(ctx, 1, 1, meter_ref_of(id), 5,
+                                            &JZX_SCHEDULE_OPTS(.backlog_limit = 4), NULL);
 #endif
     return JZX_OK;
 }
