@@ -118,6 +118,12 @@ JZX_TEST(a_backlog_above_the_window_is_backpressure_until_it_falls, "B30", "B33"
     struct jzx__schedule_metrics metrics = jzx__schedule_metrics_of(&rig->s);
     JZX_EXPECT_EQ(metrics.tick_backlog_peak, 6);
     JZX_EXPECT_EQ(metrics.tick_overflow_events, 1);
+    announce(rig, 12); /* above the window in the second pass, too */
+    (void)jzx__schedule_run(&rig->s);
+    (void)jzx__schedule_run(&rig->s);
+    metrics = jzx__schedule_metrics_of(&rig->s);
+    JZX_EXPECT_EQ(metrics.tick_backlog_peak, 12);
+    JZX_EXPECT_EQ(metrics.tick_overflow_events, 3);
     JZX_EXPECT_EQ(metrics.catch_up_window_ticks, 5);
     JZX_EXPECT(metrics.drift_compensations > 0);
     rig_destroy(rig);
