@@ -205,8 +205,8 @@ JZX_TEST(a_dispatch_by_a_handler_stands_behind_what_is_queued, "A4", "A10", "X32
     assert_true(jzx_test_runs() >= 8);
 }
 
-JZX_TEST(an_input_that_comes_during_a_handler_stands_behind_what_is_queued, "A5", "A10", "A12",
-         "X32") {
+JZX_TEST(an_input_that_comes_during_a_handler_stands_behind_what_is_queued, "A1", "A5", "A10",
+         "A12", "X32") {
     check_order(false, TAGS(THREAD, 3), "1:7 1:3 1:10 1:11 1:8 ", PLACES(FIRST, 0, 1));
     check_order(false, TAGS(SENDS_THREAD), "1:9 1:7 1:10 1:11 1:8 ", PLACES(FIRST, 2));
     assert_true(jzx_test_runs() >= 10);

@@ -64,6 +64,19 @@ JZX_TEST(ticks_by_hand_go_through_the_same_chunks_and_raise_nothing, "B25") {
     rig_destroy(rig);
 }
 
+/* The rate of ticks is measured between two chunks: a long pass tells every second of it. */
+JZX_TEST(many_ticks_by_hand_are_run_in_chunks_of_the_configured_size, "B25") {
+    struct rig *rig = rig_make_small((config){.catch_up_chunk_ticks = 4});
+    rig_advance(rig, 1000);
+    JZX_EXPECT_EQ(rig->s.tick, 1000);
+    JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_TICK_METRICS), 10);
+    for (uint32_t i = 0; i < rig->told_count; i++) {
+        if (rig->told[i].kind == JZX__EVENT_TICK_METRICS)
+            JZX_EXPECT_EQ(rig->told[i].capacity, 100); /* ticks */
+    }
+    rig_destroy(rig);
+}
+
 JZX_TEST(ticks_by_hand_are_for_tests_alone) {
     struct rig *rig =
         rig_make_with_clock((config){.profile = JZX__PROFILE_TINY}, JZX__CLOCK_DETERMINISTIC);
