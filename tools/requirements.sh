@@ -74,6 +74,9 @@ other_tests() {
         [ ! -f $list ] || sed -n 's/^add_test(NAME \([^ ]*\) .*/\1/p' $list
     done
     files tests/house '*.sh' | sed 's|.*/|house.|; s|\.sh$||'
+    for list in $(files tests/model 'scenarios_*.c'); do
+        sed -n 's/.*{\.name = "\([a-z0-9_]*\)".*/model.\1/p' "$list"
+    done
     for example in examples/*.c; do echo "$example"; done | sed 's|/|.|; s|\.c$||'
 }
 

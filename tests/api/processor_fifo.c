@@ -25,6 +25,7 @@ static struct {
     atomic_int flushed; /* inputs of the helper that were accepted */
     atomic_bool is_let; /* the helper may go on */
     bool is_unasked;    /* the helper waits for no message */
+    uint32_t threads;   /* that were started; few, unless runners are nested without end */
     bool is_replay;     /* the others do nothing: what they did is in the recording */
 } s;
 
@@ -32,13 +33,14 @@ static struct {
 
 static void *dispatch_from_outside(void *arg) {
     JZX_EXPECT_EQ(jzx_processor_dispatch(arg, OUTSIDE, NULL, 0), JZX_OK);
+    JZX_EXPECT_EQ(jzx_processor_process(arg), JZX_OK); /* the runner has it to do: returns */
     return NULL;
 }
 
 /* Returns when the input of another thread was accepted. */
 static void have_a_thread_dispatch(jzx_processor *processor) {
     pthread_t thread;
-    if (s.is_replay)
+    if (s.is_replay || !JZX_EXPECT(s.threads++ < 8))
         return;
     JZX_EXPECT_EQ(pthread_create(&thread, NULL, dispatch_from_outside, processor), 0);
     JZX_EXPECT_EQ(pthread_join(thread, NULL), 0);
@@ -203,8 +205,8 @@ JZX_TEST(a_dispatch_by_a_handler_stands_behind_what_is_queued, "A4", "A10", "X32
     assert_true(jzx_test_runs() >= 8);
 }
 
-JZX_TEST(an_input_that_comes_during_a_handler_stands_behind_what_is_queued, "A5", "A10", "A12",
-         "X32") {
+JZX_TEST(an_input_that_comes_during_a_handler_stands_behind_what_is_queued, "A1", "A5", "A10",
+         "A12", "X32") {
     check_order(false, TAGS(THREAD, 3), "1:7 1:3 1:10 1:11 1:8 ", PLACES(FIRST, 0, 1));
     check_order(false, TAGS(SENDS_THREAD), "1:9 1:7 1:10 1:11 1:8 ", PLACES(FIRST, 2));
     assert_true(jzx_test_runs() >= 10);

@@ -195,11 +195,13 @@ JZX_TEST(a_job_that_has_completed_cannot_be_cancelled, "B78", "B79", "B82") {
 static jzx_job_id watched;
 static jzx_job_status seen_inside;
 static bool cancelled_inside;
+static bool cancelled_twice;
 
 static jzx_behavior_result cancel_inside(jzx_context *ctx, const jzx_message *msg) {
     jzx_test_ran();
     seen_inside = jzx_job_state(ctx->loop, watched);
     cancelled_inside = jzx_job_cancel(ctx->loop, watched);
+    cancelled_twice = jzx_job_cancel(ctx->loop, watched);
     return write_down(ctx, msg);
 }
 
@@ -217,7 +219,7 @@ JZX_TEST(a_one_shot_cannot_be_cancelled_by_its_own_handler, "B77", "B81", "X4") 
     rig_close(&rig);
 }
 
-JZX_TEST(a_periodic_job_that_its_handler_cancels_ends_with_that_run, "B81", "X4", "X27") {
+JZX_TEST(a_periodic_job_that_its_handler_cancels_ends_with_that_run, "B81", "X4", "X27", "R4.AC3") {
     rig_open(&rig, NULL);
     jzx_actor_id to =
         fixture_spawn(rig.loop, &JZX_SPAWN_OPTS(.behavior = cancel_inside, .state = &rig.notes));
@@ -228,6 +230,7 @@ JZX_TEST(a_periodic_job_that_its_handler_cancels_ends_with_that_run, "B81", "X4"
     JZX_EXPECT_EQ(rig.notes.count, 1); /* the run under way ended normally */
     JZX_EXPECT_EQ(seen_inside, JZX_JOB_EXECUTING);
     JZX_EXPECT(cancelled_inside);
+    JZX_EXPECT(!cancelled_twice); /* although its run goes on */
     JZX_EXPECT(!jzx_job_cancel(rig.loop, watched));
     rig_expect_state(&rig, watched, JZX_JOB_CANCELLED);
     JZX_EXPECT_EQ(rig_metrics(&rig).active_total, 0);
@@ -244,6 +247,39 @@ JZX_TEST(a_periodic_job_is_scheduled_again_after_each_run, "X27", "B74", "B75") 
         rig_pass(&rig, 1);
     }
     JZX_EXPECT_EQ(rig.notes.count, 10);
+    rig_close(&rig);
+}
+
+/* ---- what a receiver gets ---- */
+
+static char gotten[3][8];
+
+static jzx_behavior_result keep_text(jzx_context *ctx, const jzx_message *msg) {
+    if (JZX_EXPECT(msg->tag < 3 && msg->len <= sizeof gotten[0]))
+        memcpy(gotten[msg->tag], msg->data, msg->len);
+    return write_down(ctx, msg);
+}
+
+JZX_TEST(jobs_of_every_kind_bring_message_and_sender_of_their_call, "B52", "B53", "B54") {
+    rig_open(&rig, NULL);
+    memset(gotten, 0, sizeof gotten);
+    jzx_actor_id to =
+        fixture_spawn(rig.loop, &JZX_SPAWN_OPTS(.behavior = keep_text, .state = &rig.notes));
+    JZX_EXPECT_EQ(jzx_schedule_once(rig.loop, TICK_NS, to, rig.to, "once", 5, 0, NULL), JZX_OK);
+    JZX_EXPECT_EQ(
+        jzx_schedule_at_fixed_rate(rig.loop, TICK_NS, TICKS(50), to, rig.to, "rate", 5, 1, NULL),
+        JZX_OK);
+    JZX_EXPECT_EQ(jzx_schedule_with_fixed_delay(rig.loop, TICK_NS, TICKS(50), to, rig.to, "delay",
+                                                6, 2, NULL),
+                  JZX_OK);
+    rig_pass(&rig, 1);
+    JZX_EXPECT_EQ(rig.notes.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        rig_expect_note(&rig, i, 1, i);
+        JZX_EXPECT_EQ(rig.notes.list[i].sender, rig.to);
+    }
+    JZX_EXPECT(strcmp(gotten[0], "once") == 0 && strcmp(gotten[1], "rate") == 0 &&
+               strcmp(gotten[2], "delay") == 0);
     rig_close(&rig);
 }
 

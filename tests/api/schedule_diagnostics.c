@@ -31,6 +31,7 @@ JZX_TEST(several_subscribers_get_what_they_asked_for, "B101", "B106", "R5.AC3", 
     rig_open(&rig, NULL);
     uint32_t fires = subscribe(JZX_SCHEDULE_KIND(FIRE));
     uint32_t jobs = subscribe(JZX_SCHEDULE_KIND(SCHEDULE) | JZX_SCHEDULE_KIND(CANCEL));
+    uint32_t fires_again = subscribe(JZX_SCHEDULE_KIND(FIRE));
     uint32_t warnings = subscribe(JZX_SCHEDULE_WARNINGS & ~JZX_SCHEDULE_KIND(DRIVER_STATUS));
     rig_step(&rig);
     uint32_t before = rig.told_count;
@@ -42,6 +43,8 @@ JZX_TEST(several_subscribers_get_what_they_asked_for, "B101", "B106", "R5.AC3", 
     JZX_EXPECT_EQ(last.kind, JZX_SCHEDULE_EVENT_FIRE);
     JZX_EXPECT_EQ(last.job, job);
     JZX_EXPECT_EQ(last.tick, 3);
+    JZX_EXPECT_EQ(take_all(fires_again, &last), 3); /* each subscriber has its own */
+    JZX_EXPECT_EQ(last.job, job);
     JZX_EXPECT_EQ(take_all(jobs, &last), 2);
     JZX_EXPECT_EQ(last.kind, JZX_SCHEDULE_EVENT_CANCEL);
     JZX_EXPECT_EQ(take_all(warnings, &last), 0);
@@ -49,6 +52,7 @@ JZX_TEST(several_subscribers_get_what_they_asked_for, "B101", "B106", "R5.AC3", 
     JZX_EXPECT_EQ(rig.told_count, before); /* none of it is a warning */
     JZX_EXPECT_EQ(jzx_schedule_unsubscribe(rig.loop, fires), JZX_OK);
     JZX_EXPECT_EQ(jzx_schedule_unsubscribe(rig.loop, jobs), JZX_OK);
+    JZX_EXPECT_EQ(jzx_schedule_unsubscribe(rig.loop, fires_again), JZX_OK);
     rig_once(&rig, 1, TICKS(1));
     JZX_EXPECT_EQ(take_all(fires, &last), 0);
     JZX_EXPECT_EQ(jzx_schedule_unsubscribe(rig.loop, warnings), JZX_OK);

@@ -84,6 +84,24 @@ JZX_TEST(ticks_by_hand_move_the_clock_and_deliver, "B13", "B25", "B105", "R5.AC1
     rig_close(&rig);
 }
 
+/* One call goes far beyond the window of catching up, and runs every tick. */
+JZX_TEST(a_thousand_ticks_by_hand_run_in_one_call, "R5.AC1") {
+    rig_open(&rig, BY_HAND());
+    jzx_job_id near = rig_once(&rig, 1, TICKS(2));
+    jzx_job_id far = rig_once(&rig, 2, TICKS(700));
+    jzx_job_id later = rig_once(&rig, 3, TICKS(1001));
+    JZX_EXPECT_EQ(jzx_schedule_advance(rig.loop, 1000), JZX_OK);
+    JZX_EXPECT_EQ(jzx_schedule_now(rig.loop), 1000);
+    JZX_EXPECT_EQ(jzx_clock_now(rig.clock), TICKS(1000));
+    JZX_EXPECT_EQ(rig_metrics(&rig).ticks_total, 1000);
+    rig_step(&rig);
+    JZX_EXPECT_EQ(rig.notes.count, 2);
+    rig_expect_state(&rig, near, JZX_JOB_COMPLETED);
+    rig_expect_state(&rig, far, JZX_JOB_COMPLETED);
+    rig_expect_state(&rig, later, JZX_JOB_SCHEDULED);
+    rig_close(&rig);
+}
+
 JZX_TEST(only_a_manual_driver_can_be_advanced_by_hand, "B+driver") {
     rig_open(&rig, NULL);
     JZX_EXPECT_EQ(jzx_schedule_advance(rig.loop, 1), JZX_ERR_UNSUPPORTED);

@@ -75,6 +75,25 @@ JZX_TEST(a_function_that_fails_ends_its_job_and_is_told_with_error_and_batch, "B
     rig_close(&rig);
 }
 
+/* It has had its only run, and is Cancelled all the same, not Completed. */
+JZX_TEST(a_function_that_fails_in_its_only_run_is_cancelled_and_told, "B71") {
+    struct jzx_schedule_event told;
+    rig_open(&rig, NULL);
+    rig.notes.answer = JZX_ERR_FULL;
+    jzx_job_id job = once_fn(TICK_NS);
+    rig_pass(&rig, 3);
+    JZX_EXPECT_EQ(rig.notes.count, 1);
+    rig_expect_state(&rig, job, JZX_JOB_CANCELLED);
+    JZX_EXPECT(jzx_job_is_cancelled(rig.loop, job));
+    JZX_EXPECT(!jzx_job_is_completed(rig.loop, job));
+    JZX_EXPECT_EQ(rig_told(&rig, JZX_SCHEDULE_EVENT_HANDLER_FAILED, &told), 1);
+    JZX_EXPECT_EQ(told.job, job);
+    JZX_EXPECT_EQ(told.error, JZX_ERR_FULL);
+    JZX_EXPECT_EQ(told.batch.runs, 1);
+    JZX_EXPECT_EQ(told.batch.mode, JZX_JOB_ONE_SHOT);
+    rig_close(&rig);
+}
+
 /* The actor that runs the functions is made with the first of them. */
 JZX_TEST(without_room_for_its_actor_a_function_is_refused_and_a_message_is_not, "B61", "B+tests") {
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.workers = 1, .max_actors = 1));

@@ -79,10 +79,17 @@ static const jzx_actor_factory root_actor =
 
 /* ---- threads ---- */
 
+/* In both ways: in one call, or in two. */
 static void *dispatch(void *arg) {
     struct pair pair = {.thread = (uint32_t)(uintptr_t)arg};
-    for (; pair.number < s.each; pair.number++)
-        JZX_EXPECT_EQ(jzx_processor_dispatch(s.processor, PAIR, &pair, sizeof pair), JZX_OK);
+    for (; pair.number < s.each; pair.number++) {
+        if (pair.number % 2 == 0) {
+            JZX_EXPECT_EQ(jzx_processor_dispatch(s.processor, PAIR, &pair, sizeof pair), JZX_OK);
+        } else {
+            JZX_EXPECT_EQ(jzx_processor_enqueue(s.processor, PAIR, &pair, sizeof pair), JZX_OK);
+            JZX_EXPECT_EQ(jzx_processor_process(s.processor), JZX_OK);
+        }
+    }
     return NULL;
 }
 

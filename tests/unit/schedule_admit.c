@@ -231,6 +231,24 @@ JZX_TEST(a_saturated_slot_drops_the_lowest_priority_first_and_of_it_the_newest, 
     rig_destroy(rig);
 }
 
+/* The quota of a slot holds for every priority: where all are High, the newest of them go. */
+JZX_TEST(a_slot_that_is_saturated_by_high_jobs_alone_drops_the_newest_of_them, "B50") {
+    struct rig *rig = rig_make_small((config){.slot_capacity = 3});
+    jzx__job_id jobs[5];
+    for (unsigned i = 0; i < 5; i++)
+        jobs[i] = periodic(rig, JZX__PRIORITY_HIGH, 1 + i);
+    rig_advance(rig, 20);
+    JZX_EXPECT_EQ(rig->count, 8); /* five in slots of their own, then three of one slot */
+    JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_DROPPED_LOW_PRIORITY), 2);
+    struct jzx__schedule_event last = rig_last(rig, JZX__EVENT_DROPPED_LOW_PRIORITY);
+    JZX_EXPECT_EQ(last.job, jobs[3]);
+    JZX_EXPECT_EQ(last.priority, JZX__PRIORITY_HIGH);
+    for (unsigned i = 0; i < 5; i++)
+        JZX_EXPECT_EQ(rig_state(rig, jobs[i]), i < 3 ? JZX__JOB_SCHEDULED : JZX__JOB_CANCELLED);
+    JZX_EXPECT_EQ(jzx__schedule_metrics_of(&rig->s).active_total, 3);
+    rig_destroy(rig);
+}
+
 /* ---- overload ---- */
 
 static uint32_t load;

@@ -64,6 +64,19 @@ JZX_TEST(ticks_by_hand_go_through_the_same_chunks_and_raise_nothing, "B25") {
     rig_destroy(rig);
 }
 
+/* The rate of ticks is measured between two chunks: a long pass tells every second of it. */
+JZX_TEST(many_ticks_by_hand_are_run_in_chunks_of_the_configured_size, "B25") {
+    struct rig *rig = rig_make_small((config){.catch_up_chunk_ticks = 4});
+    rig_advance(rig, 1000);
+    JZX_EXPECT_EQ(rig->s.tick, 1000);
+    JZX_EXPECT_EQ(rig_told(rig, JZX__EVENT_TICK_METRICS), 10);
+    for (uint32_t i = 0; i < rig->told_count; i++) {
+        if (rig->told[i].kind == JZX__EVENT_TICK_METRICS)
+            JZX_EXPECT_EQ(rig->told[i].capacity, 100); /* ticks */
+    }
+    rig_destroy(rig);
+}
+
 JZX_TEST(ticks_by_hand_are_for_tests_alone) {
     struct rig *rig =
         rig_make_with_clock((config){.profile = JZX__PROFILE_TINY}, JZX__CLOCK_DETERMINISTIC);
@@ -118,6 +131,12 @@ JZX_TEST(a_backlog_above_the_window_is_backpressure_until_it_falls, "B30", "B33"
     struct jzx__schedule_metrics metrics = jzx__schedule_metrics_of(&rig->s);
     JZX_EXPECT_EQ(metrics.tick_backlog_peak, 6);
     JZX_EXPECT_EQ(metrics.tick_overflow_events, 1);
+    announce(rig, 12); /* above the window in the second pass, too */
+    (void)jzx__schedule_run(&rig->s);
+    (void)jzx__schedule_run(&rig->s);
+    metrics = jzx__schedule_metrics_of(&rig->s);
+    JZX_EXPECT_EQ(metrics.tick_backlog_peak, 12);
+    JZX_EXPECT_EQ(metrics.tick_overflow_events, 3);
     JZX_EXPECT_EQ(metrics.catch_up_window_ticks, 5);
     JZX_EXPECT(metrics.drift_compensations > 0);
     rig_destroy(rig);
