@@ -146,7 +146,8 @@ static size_t room_for(const struct jzx__want *want, size_t there) {
     return want->kind == JZX__WANT_EXACTLY || room > want->size ? want->size : room;
 }
 
-/* Reads into the buffer until all that is wanted is there. DONE: outcome->len bytes of the buffer are. */
+/* Reads into the buffer until all that is wanted is there. DONE: its first outcome->len bytes are.
+ */
 static enum jzx__step fill(struct jzx__stream *stream, struct jzx__worker *me,
                            const struct jzx__want *want, struct jzx__outcome *outcome) {
     size_t seen = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A fiber that reads is served by the event that makes its stream ready: the bytes are in its buffer
- * before it runs. If it is killed in between, they belong to the stream again. */
+/* A fiber that reads is served by the event that makes its stream ready: the bytes are in its
+ * buffer before it runs. If it is killed in between, they belong to the stream again. */
 #include "descriptors.h"
 #include "fixture.h"
 

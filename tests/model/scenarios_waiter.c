@@ -24,10 +24,7 @@
 #define KILL 1u
 
 struct box {
-    union {
-        struct jzx__source source;         /* first */
-        struct jzx__served_source serving; /* of the scenarios about A12 */
-    };
+    struct jzx__source source; /* first */
     struct jzx__lock lock;
     unsigned items;
     bool closed;
@@ -59,11 +56,9 @@ static struct {
     bool has_expired;        /* which has come */
     bool has_begun;          /* its wait */
     bool puts_itself;        /* the task does, when it is armed */
-    bool is_served;          /* the task waits at a source that serves */
     bool cancel_ended;       /* a wait, and knew it */
     unsigned deinited;       /* boxes; and deinits that found */
     unsigned busy;           /* one in use */
-    unsigned taken_back;     /* items that a killed party had been served */
 } s;
 
 /* ---- boxes ---- */
@@ -124,55 +119,6 @@ static void put_as(struct jzx__worker *me, unsigned number) {
     s.wakes += wake.fn != NULL;
     jzx__wake_make(&wake, me);
 }
-
-/* As a stream would read for the party that waits: it works in the party's memory, after its claim
- * and under its own lock (A12). */
-static void serve(unsigned number) {
-    struct box *box = &s.boxes[number];
-    struct jzx__wake wake;
-    s.put++;
-    jzx__lock_acquire(&box->lock);
-    bool is_waited_for = !jzx__list_is_empty(&box->source.waiting);
-    struct jzx__wait_link *link = jzx__source_serve(&box->serving, &wake);
-    model_plain_write(&box->items);
-    if (link != NULL)
-        fill(link);
-    else if (!is_waited_for || !JZX__MUTANT(waiter_works_before_the_claim))
-        box->items++;
-    jzx__lock_release(&box->lock);
-    s.handed += link != NULL;
-    s.wakes += wake.fn != NULL;
-    jzx__wake_make(&wake, NULL);
-}
-
-static void serve_0(void) {
-    serve(0);
-}
-
-static void serve_two(void) {
-    serve(0);
-    serve(0);
-}
-
-/* A source puts back what it has done for a party that was killed. */
-static void give_back(struct jzx__source *source, struct jzx__wait_link *link,
-                      struct jzx__worker *me) {
-    struct box *box = box_of(source);
-    unsigned *slot = link->slot;
-    (void)me;
-    jzx__lock_acquire(&box->lock);
-    if (jzx__source_take_back(&box->serving, link)) {
-        model_plain_write(slot);
-        model_plain_write(&box->items);
-        (*slot)--;
-        box->items++;
-        s.taken_back++;
-    }
-    jzx__lock_release(&box->lock);
-}
-
-static const struct jzx__source_ops serving = {
-    .look = look, .take = take, .give_back = give_back, .serves = true};
 
 static void put(unsigned number) {
     put_as(NULL, number);
@@ -244,29 +190,6 @@ static void begin(struct party *party, unsigned boxes) {
     jzx__waiter_join(waiter, party->links, boxes, NULL);
 }
 
-/* Tries, and queues, under one lock. Another party that was served and has not left keeps the try
- * from overtaking it: that is BUSY here. */
-static bool begin_or_take(struct party *party, bool *is_busy) {
-    struct jzx__waiter *waiter = &party->waiter;
-    struct jzx__wait_link *link = &party->links[0];
-    struct box *box = &s.boxes[0];
-    *link = (struct jzx__wait_link){.source = &box->source, .slot = &party->slots[0]};
-    jzx__lock_acquire(&box->lock);
-    model_plain_read(&box->items);
-    *is_busy = box->serving.served != NULL || !jzx__list_is_empty(&box->source.waiting);
-    bool has_item = !*is_busy && box->items != 0;
-    if (has_item) {
-        model_plain_write(&box->items);
-        box->items--;
-    } else if (!*is_busy) {
-        jzx__waiter_begin(waiter, (struct jzx__wait_what){kinds, 0, 0});
-        jzx__waiter_queue(waiter, link);
-    }
-    jzx__lock_release(&box->lock);
-    party->got += has_item;
-    return has_item;
-}
-
 /* After the end all of it is the party's, and may be used for something else. */
 static void use_again(struct party *party) {
     model_plain_write(&party->waiter.wake);
@@ -286,17 +209,6 @@ static void end(struct party *party) {
     }
     party->got += has_item;
     party->causes[party->waits++] = cause;
-}
-
-/* Of a party that was killed. */
-static void end_killed(struct party *party) {
-    struct jzx__wait_link *link = &party->links[0];
-    uint32_t cause = jzx__waiter_end_killed(&party->waiter);
-    if (jzx__cause_kind(cause) == JZX__CAUSE_ITEM)
-        link->source->ops->give_back(link->source, link, NULL);
-    use_again(party);
-    MODEL_ASSERT(party->slots[0] == 0);
-    party->causes[party->waits++] = jzx__cause_make(JZX__CAUSE_KILLED, 0);
 }
 
 /* With a reason, if it was cancelled. Looks at it by the order of the call before alone. */
@@ -373,16 +285,6 @@ static void b_waits_until(void) {
     wait_as_thread(party_b, 1, 5);
 }
 
-/* Reads once, or finds the source busy with another. */
-static void b_reads(void) {
-    bool is_busy;
-    if (begin_or_take(party_b, &is_busy) || is_busy)
-        return;
-    if (jzx__waiter_arm(&party_b->waiter) == JZX__ARM_SUSPEND)
-        jzx__waiter_block(&party_b->waiter, &s.clock, 5);
-    end(party_b);
-}
-
 /* Comes to one side of the rendezvous until it has met somebody, or for a time. */
 static void come(struct party *party, unsigned side) {
     struct jzx__wait_link *link = &party->links[0];
@@ -425,12 +327,8 @@ static bool run_turn(struct jzx__worker *me) {
     struct jzx__waiter *waiter = &party_a->waiter;
     task->place = JZX__RUNNING;
     if (!s.has_begun) {
-        bool is_busy;
         s.has_begun = true;
-        if (!s.is_served)
-            begin(party_a, 1);
-        else if (begin_or_take(party_a, &is_busy) || is_busy)
-            return true;
+        begin(party_a, 1);
         if (s.expires)
             jzx__waiter_set_deadline(waiter, &s.wheel, 1);
         if (jzx__waiter_arm(waiter) == JZX__ARM_CLAIMED) {
@@ -446,10 +344,7 @@ static bool run_turn(struct jzx__worker *me) {
         if (is_killed())
             (void)jzx__waiter_withdraw(waiter, JZX__CAUSE_KILLED);
         if (jzx__waiter_cause(waiter) != 0) {
-            if (s.is_served && is_killed())
-                end_killed(party_a);
-            else
-                end(party_a);
+            end(party_a);
             return true;
         }
         if (jzx__task_go_idle(task, jzx__task_inbox(task)))
@@ -587,14 +482,6 @@ static void set_up_worker(void) {
     jzx__waiter_init(&party_a->waiter, jzx__wake_task, task);
 }
 
-static void set_up_served(void) {
-    set_up_worker();
-    s.is_served = true;
-    for (unsigned i = 0; i < BOXES_MAX; i++)
-        jzx__source_init(&s.boxes[i].source, &s.boxes[i].lock, &serving);
-    jzx__waiter_init_thread(&party_b->waiter);
-}
-
 static void set_up_deadline(void) {
     set_up_worker();
     s.expires = true;
@@ -647,16 +534,6 @@ static void check_select(void) {
     check_items();
     bool has_item = jzx__cause_kind(party_a->causes[0]) == JZX__CAUSE_ITEM;
     model_outcome(has_item ? jzx__cause_index(party_a->causes[0]) : 2);
-}
-
-/* A killed party has nothing, and the source nobody that it serves (A12). 0: the party took its
- * item; 1: it was killed before it was served; 2: after that. */
-static void check_served(void) {
-    check_items();
-    MODEL_ASSERT(s.boxes[0].serving.served == NULL);
-    bool is_dead = party_a->waits != 0 && jzx__cause_kind(party_a->causes[0]) == JZX__CAUSE_KILLED;
-    MODEL_ASSERT(!is_dead || party_a->got == 0);
-    model_outcome(is_dead ? 1 + s.taken_back : 0);
 }
 
 /* A cancel ends the wait that it is for, or none (A8). */
@@ -802,26 +679,6 @@ const struct model_scenario model_waiter[] = {
      .threads = {task_waits, put_0, kill_task},
      .check = check_kind,
      .outcomes = O(JZX__CAUSE_ITEM) | O(JZX__CAUSE_KILLED),
-     WAITER},
-    {.name = "waiter_serve_against_kill",
-     .about = "A12: a task is killed while a source serves it",
-     .setup = set_up_served,
-     .threads = {task_waits, serve_0, kill_task},
-     .check = check_served,
-     .outcomes = O(0) | O(1) | O(2),
-     WAITER},
-    {.name = "waiter_serve_in_order",
-     .about = "A12: a second item comes while a task is served, and killed",
-     .setup = set_up_served,
-     .threads = {task_waits, serve_two, kill_task},
-     .check = check_served,
-     .outcomes = O(0) | O(1) | O(2),
-     WAITER},
-    {.name = "waiter_serve_beside_another",
-     .about = "A12: another party tries, or waits, while a task is served",
-     .setup = set_up_served,
-     .threads = {task_waits, serve_two, b_reads},
-     .check = check_items,
      WAITER},
     {.name = "waiter_task_claim_against_deadline",
      .about = "A1, A7: the wheel of the home worker against a source",
