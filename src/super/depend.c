@@ -172,6 +172,8 @@ static bool start_ready(struct jzx__super_turn *turn) {
 /* True if nothing of the first start is under way. A child whose dependency is not going to run
  * waits for somebody to start that by hand, and nobody waits for the child. */
 static bool is_settled(const struct jzx__super *super) {
+    if (has_failed_together(super))
+        return false; /* children may not have begun, or are to begin again */
     for (const struct jzx__child *child = first_of(super); child != NULL; child = next_of(child)) {
         if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
             return false;
