@@ -611,6 +611,31 @@ JZX_TEST(random_graphs_keep_their_order_whatever_happens, "D+sup", "C21") {
     }
 }
 
+/* ---- a name that is taken over ---- */
+
+JZX_TEST(a_child_that_takes_over_a_name_is_needed_as_the_one_before, "D+sup") {
+    static const jzx_child_spec store = SERVICE(TOY("store"));
+    static const jzx_child_spec circle = SERVICE(TOY("store"), .depends_on = {"web"});
+    struct timing timing = nursery_open();
+    jzx_actor_id root = shop_open(&timing, JZX_REST_FOR_ONE, JZX_NOBODY);
+    JZX_EXPECT_EQ(jzx_supervisor_remove(timing.loop, root, "store"), JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &circle, sizeof circle, JZX_NOBODY),
+                  JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(state_of(&timing, root, "store"), JZX_CHILD_UNKNOWN);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &store, sizeof store, JZX_NOBODY), JZX_OK);
+    timing_step(&timing);
+    expect_trace("-storeS +store ");
+    JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, child_of(&timing, root, "store")), JZX_OK);
+    timing_step(&timing);
+    expect_trace("-storeF -webS -indexS ");
+    timing_advance(&timing, JZX_SECOND(1));
+    expect_trace("+store +index +web ");
+    nursery_close(&timing, root);
+    expect_trace("-webS -indexS -storeS -logS ");
+}
+
 /* ---- a failure while the tree starts ---- */
 
 static bool was_hasty;
