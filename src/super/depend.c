@@ -98,6 +98,15 @@ static size_t count_entries(const struct jzx__child *child, const struct jzx__ch
     return count;
 }
 
+/* Those that are removed, and have not ended yet. */
+static void drop_forgotten(struct jzx__child *child, const struct jzx__child *successor) {
+    for (size_t i = child->need_count; i-- > 0;) {
+        const struct jzx__child *need = child->needs[i];
+        if (need->forgotten && jzx__child_is_named(successor, need->spec->name))
+            child->needs[i] = child->needs[--child->need_count];
+    }
+}
+
 jzx_err jzx__depend_adopt(struct jzx__child *child) {
     struct jzx__super *super = child->super;
     release_all(super);
@@ -106,9 +115,13 @@ jzx_err jzx__depend_adopt(struct jzx__child *child) {
     for (struct jzx__child *other = first_of(super); other != NULL; other = next_of(other))
         if (other->is_held && count_entries(other, child) != 0)
             return JZX_ERR_INVALID_ARG;
-    for (struct jzx__child *other = first_of(super); other != NULL; other = next_of(other))
-        for (size_t count = count_entries(other, child); count != 0; count--)
+    for (struct jzx__child *other = first_of(super); other != NULL; other = next_of(other)) {
+        size_t count = count_entries(other, child);
+        if (count != 0)
+            drop_forgotten(other, child);
+        for (; count != 0; count--)
             other->needs[other->need_count++] = child; /* there is room for each of its names */
+    }
     return JZX_OK;
 }
 
