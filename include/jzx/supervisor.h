@@ -328,10 +328,11 @@ JZX_API jzx_err jzx_supervisor_child_state(jzx_loop *loop, jzx_actor_id supervis
 /* Asks it to add and start a child, behind all others; spec_size is sizeof *spec. When its init is
  * through, or it could not be started, actor reply_to (or JZX_NOBODY) gets one message
  * JZX_TAG_CHILD_ADDED. The err in it: JZX_ERR_EXISTS if a name is taken, JZX_ERR_NO_SUCH_ACTOR if
- * depends_on has an unknown name, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
- * jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure counted.
- * Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no effect, and
- * for depends_on where no child of the supervisor had it from the start. */
+ * depends_on has an unknown name, JZX_ERR_INVALID_ARG if it makes a circle (with children whose
+ * depends_on has the name that it takes over), JZX_ERR_LOOP_CLOSED if the supervisor is closing,
+ * errors of jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure
+ * counted. Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no
+ * effect, and for depends_on where no child of the supervisor had it from the start. */
 JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
                                    const jzx_child_spec *spec, size_t spec_size,
                                    jzx_actor_id reply_to);

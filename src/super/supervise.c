@@ -610,7 +610,11 @@ static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
     command->spec = NULL;
     child->answer = message;
     child->is_new = true;
-    if (super->by_name && (err = jzx__depend_link(child)) != JZX_OK) {
+    if (super->by_name) {
+        err = jzx__depend_link(child);
+        err = err == JZX_OK ? jzx__depend_adopt(child) : err;
+    }
+    if (err != JZX_OK) {
         answer(turn, child, err);
         forget(turn, child);
         return;
