@@ -146,8 +146,8 @@ typedef struct jzx_schedule_config {
     uint32_t slot_capacity;           /* new jobs for one tick; 1,024 */
     uint32_t overflow_threshold_pct;  /* of the overflow, where eager reinsertion begins; 75 */
     uint32_t reinsertion_batch_limit; /* jobs that leave the overflow per tick; 100 */
-    uint32_t catch_up_window_ms;      /* the longest pause of the driver that is no overload; 50, at
-                                       * most 32 ticks */
+    uint64_t catch_up_window_ns;      /* the longest pause of the driver that is no overload; 50 ms,
+                                       * at most 32 ticks */
     uint32_t catch_up_chunk_ticks;    /* ticks per pass; min(1024, window) */
     uint32_t drift_budget_pct;        /* of the resolution; 5 */
     uint32_t cooldown_ticks;          /* while everything is rejected; 5 */
@@ -173,7 +173,7 @@ typedef struct jzx_schedule_config {
     jzx_tick_timer_kind timer_kind;
     const jzx_tick_timer *timer; /* copied; FOREIGN alone, which needs it. destroy may be NULL, and
                                   * size; no other function */
-    uint32_t tick_buffer_quota; /* ticks that may wait until tick_buffer_overflows counts it; none
+    uint32_t tick_buffer_quota;  /* ticks that may wait until tick_buffer_overflows counts it; none
                                  * is ever dropped; max(32, system_quota / 8) */
     const jzx_task_run_policy *task_run_policy; /* copied; NULL: none */
     uint32_t without_probes;                    /* JZX_SCHEDULE_WITHOUT_*_PROBE */
