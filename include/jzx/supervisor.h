@@ -126,7 +126,7 @@ typedef struct jzx_child_spec {
     uint64_t shutdown_ns; /* how long it may take to stop, its queue included, before it is killed:
                            * 5 s, supervisors JZX_NEVER; JZX_NONE: it is killed at once */
     uint64_t start_ns;    /* how long its init may take before that is a failure: 10 s, supervisors
-                           * JZX_NEVER. Needs a second worker: on one the supervisor waits with it */
+                           * JZX_NEVER. Needs a second worker: on one the supervisor waits, too */
     uint32_t mailbox_cap; /* as of jzx_spawn_opts, as what follows */
     uint32_t stash_cap;
     jzx_on_full on_full;

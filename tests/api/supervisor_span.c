@@ -149,14 +149,17 @@ JZX_TEST(spans_end_at_292_years_and_names_of_32_bits_are_none, "X42", "X21") {
                   JZX_ERR_INVALID_ARG);
 }
 
-/* Each of many children fails once or twice: their delays are within those bounds, and use them. */
-static void expect_delays_within(jzx_backoff backoff, uint64_t least_ns, uint64_t most_ns) {
+/* Each of many children fails once: their delays are within those bounds, and use them. Returns the
+ * longest. */
+static uint64_t expect_delays_within(jzx_backoff backoff, uint32_t jitter_percent,
+                                     uint64_t least_ns, uint64_t most_ns) {
     enum { CHILDREN = 64 };
     jzx_child_spec specs[CHILDREN];
     char names[CHILDREN][8];
     for (size_t i = 0; i < CHILDREN; i++) {
         snprintf(names[i], sizeof names[i], "c%zu", i);
-        specs[i] = (jzx_child_spec){TOY(names[i]), .backoff = backoff};
+        specs[i] =
+            (jzx_child_spec){TOY(names[i]), .backoff = backoff, .jitter_percent = jitter_percent};
     }
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(
@@ -174,30 +177,39 @@ static void expect_delays_within(jzx_backoff backoff, uint64_t least_ns, uint64_
     JZX_EXPECT(lowest <= least_ns + (most_ns - least_ns) / 4);
     JZX_EXPECT(highest >= most_ns - (most_ns - least_ns) / 4);
     nursery_close(&timing, root);
+    return highest;
 }
 
 JZX_TEST(jitter_of_any_size_stays_within_its_bounds_and_uses_them, "X42", "C+sup") {
     const uint64_t most = INT64_MAX;
-    expect_delays_within((jzx_backoff){.initial_delay_ns = JZX_SECOND(100),
-                                       .max_delay_ns = JZX_SECOND(200),
-                                       .jitter_ns = JZX_SECOND(50)},
-                         JZX_SECOND(50), JZX_SECOND(150));
-    expect_delays_within(
-        (jzx_backoff){.initial_delay_ns = most / 2, .max_delay_ns = most, .jitter_ns = most / 4},
-        most / 4, most / 4 * 3 + 3);
-    expect_delays_within(
-        (jzx_backoff){.initial_delay_ns = most, .max_delay_ns = most, .jitter_ns = most}, 0, most);
+    const jzx_backoff minutes = {.initial_delay_ns = JZX_SECOND(100),
+                                 .max_delay_ns = JZX_SECOND(200),
+                                 .jitter_ns = JZX_SECOND(50)};
+    const jzx_backoff centuries = {
+        .initial_delay_ns = most / 2, .max_delay_ns = most, .jitter_ns = most / 4};
+    const jzx_backoff half = {.initial_delay_ns = most / 2, .max_delay_ns = most};
+    const jzx_backoff ages = {.initial_delay_ns = most, .max_delay_ns = most, .jitter_ns = most};
+    const jzx_backoff nanoseconds = {.initial_delay_ns = 100, .max_delay_ns = 1000};
+    expect_delays_within(minutes, 0, JZX_SECOND(50), JZX_SECOND(150));
+    expect_delays_within(minutes, 30, JZX_SECOND(20), JZX_SECOND(180));
+    expect_delays_within(centuries, 0, most / 4, most / 4 * 3 + 3);
+    expect_delays_within(half, 50, most / 4, most / 4 * 3 + 3);
+    JZX_EXPECT_EQ(expect_delays_within(ages, 0, 0, most), most);
+    JZX_EXPECT_EQ(expect_delays_within(ages, 100, 0, most), most);
+    expect_delays_within(nanoseconds, 33, 67, 133);
 }
 
-/* Fails it, waits for centuries, and fails it again: the second delay. */
-static uint64_t second_delay(jzx_backoff backoff) {
+/* Fails it n times, and waits meanwhile, for centuries: the last delay. */
+static uint64_t nth_delay(uint32_t n, jzx_backoff backoff) {
     struct timing timing = nursery_open();
     jzx_actor_id root = plant(&timing, backoff, JZX_NEVER);
     tell(&timing, root, "w", TOY_FAIL);
-    timing_advance(&timing, info_of(&timing, root, 0).delay_ns + JZX_MS(1));
-    tell(&timing, root, "w", TOY_FAIL);
+    for (uint32_t i = 1; i < n; i++) {
+        timing_advance(&timing, info_of(&timing, root, 0).delay_ns + JZX_MS(1));
+        tell(&timing, root, "w", TOY_FAIL);
+    }
     jzx_child_info info = info_of(&timing, root, 0);
-    JZX_EXPECT_EQ(info.attempt, 2);
+    JZX_EXPECT_EQ(info.attempt, n);
     nursery_close(&timing, root);
     return info.delay_ns;
 }
@@ -205,18 +217,25 @@ static uint64_t second_delay(jzx_backoff backoff) {
 JZX_TEST(delays_that_grow_beyond_all_numbers_stay_at_the_bound, "X42", "C+sup") {
     const uint64_t most = INT64_MAX;
     JZX_EXPECT_EQ(
-        second_delay((jzx_backoff){.initial_delay_ns = most / 2 + 2, .max_delay_ns = most}), most);
-    JZX_EXPECT_EQ(second_delay((jzx_backoff){
-                      .initial_delay_ns = most - 1, .max_delay_ns = most - 1, .factor = 1e9}),
+        nth_delay(2, (jzx_backoff){.initial_delay_ns = most / 2 + 2, .max_delay_ns = most}), most);
+    JZX_EXPECT_EQ(nth_delay(2, (jzx_backoff){.initial_delay_ns = most - 1,
+                                             .max_delay_ns = most - 1,
+                                             .factor = 1e9}),
                   most - 1);
-    JZX_EXPECT_EQ(second_delay((jzx_backoff){.kind = JZX_BACKOFF_CONSTANT,
+    JZX_EXPECT_EQ(nth_delay(2, (jzx_backoff){.kind = JZX_BACKOFF_CONSTANT,
                                              .initial_delay_ns = most / 2,
                                              .step_ns = most,
                                              .max_delay_ns = most}),
                   most);
-    JZX_EXPECT_EQ(second_delay((jzx_backoff){.kind = JZX_BACKOFF_CONSTANT,
+    JZX_EXPECT_EQ(nth_delay(2, (jzx_backoff){.kind = JZX_BACKOFF_CONSTANT,
                                              .initial_delay_ns = most / 2,
                                              .step_ns = most / 2,
                                              .max_delay_ns = most}),
                   most - 1);
+    const jzx_backoff steep = {.kind = JZX_BACKOFF_CONSTANT,
+                               .initial_delay_ns = JZX_MS(1),
+                               .step_ns = most,
+                               .max_delay_ns = most};
+    JZX_EXPECT_EQ(nth_delay(2, steep), most);
+    JZX_EXPECT_EQ(nth_delay(3, steep), most); /* the sum is above 64 bits */
 }
