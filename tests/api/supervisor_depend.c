@@ -168,9 +168,9 @@ JZX_TEST(rest_for_one_brings_down_the_dependents_alone_and_starts_them_after, "D
 
 JZX_TEST(two_branches_that_fail_wait_each_for_their_own_delay, "D+sup") {
     static const jzx_child_spec specs[] = {
-        {TOY("a"), .backoff = {.initial_delay_ms = 5000}},
+        {TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(5000)}},
         {TOY("a1"), .depends_on = {"a"}},
-        {TOY("b"), .backoff = {.initial_delay_ms = 100}},
+        {TOY("b"), .backoff = {.initial_delay_ns = JZX_MS(100)}},
         {TOY("b1"), .depends_on = {"b"}},
     };
     struct timing timing = nursery_open();
@@ -530,15 +530,16 @@ static void g_open(jzx_strategy strategy) {
                 g.lists[i][count++] = g.names[k];
         }
         /* From the last to the first, so that the list is of no help. */
-        specs[NODES - 1 - i] = (jzx_child_spec){
-            .name = g.names[i],
-            .behavior = toy,
-            .init = g_init,
-            .cleanup = g_cleanup,
-            .state = g.names[i],
-            .mode = g_below(3) == 0 ? JZX_TRANSIENT : JZX_PERMANENT,
-            .service = service,
-            .backoff = {.initial_delay_ms = 100 * g_below(3), .max_delay_ms = 1000}};
+        specs[NODES - 1 - i] =
+            (jzx_child_spec){.name = g.names[i],
+                             .behavior = toy,
+                             .init = g_init,
+                             .cleanup = g_cleanup,
+                             .state = g.names[i],
+                             .mode = g_below(3) == 0 ? JZX_TRANSIENT : JZX_PERMANENT,
+                             .service = service,
+                             .backoff = {.initial_delay_ns = JZX_MS(100) * g_below(3),
+                                         .max_delay_ns = JZX_MS(1000)}};
         memcpy(specs[NODES - 1 - i].depends_on, g.lists[i], sizeof g.lists[i]);
     }
     assert_int_equal(
