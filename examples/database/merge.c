@@ -203,4 +203,4 @@ const jzx_child_spec merge_spec = {
     .init = merge_init,
     .cleanup = merge_cleanup,
     .mode = JZX_TRANSIENT,
-    .backoff = {.initial_delay_ms = 100, .factor = 2, .max_delay_ms = 5000}};
+    .backoff = {.initial_delay_ns = JZX_MS(100), .factor = 2, .max_delay_ns = JZX_MS(5000)}};

@@ -16,9 +16,9 @@ jzx_err store_start(jzx_loop *loop, jzx_actor_id *root) {
     /* The planner adds the jobs. A job that is done is forgotten. */
     const jzx_supervisor_opts merging =
         JZX_SUPERVISOR_OPTS(.strategy = JZX_DYNAMIC, .intensity = MERGE_RESTARTS,
-                            .period_ms = PERIOD_MS);
+                            .period_ns = JZX_MS(PERIOD_MS));
     const jzx_supervisor_opts ingest =
-        JZX_SUPERVISOR_OPTS(.intensity = INGEST_RESTARTS, .period_ms = PERIOD_MS,
+        JZX_SUPERVISOR_OPTS(.intensity = INGEST_RESTARTS, .period_ns = JZX_MS(PERIOD_MS),
                             JZX_CHILDREN(heads));
     const jzx_child_spec all[] = {
         {.name = "metrics",
@@ -38,7 +38,7 @@ jzx_err store_start(jzx_loop *loop, jzx_actor_id *root) {
     };
     return jzx_spawn_supervisor(loop,
                                 &JZX_SUPERVISOR_OPTS(.name = "root", .intensity = ROOT_RESTARTS,
-                                                     .period_ms = ROOT_PERIOD_MS,
+                                                     .period_ns = JZX_MS(ROOT_PERIOD_MS),
                                                      JZX_CHILDREN(all)),
                                 root);
 }

@@ -122,9 +122,10 @@ JZX_API jzx_err jzx_future_then(jzx_future *input, size_t result_size, jzx_then_
 /* Goes on with another future, whose outcome the result has: a then that waits. fn stores that in
  * *next, with a handle, which belongs to the result from then on, and returns JZX_OK; or it returns
  * the error that the result is rejected with. A cancel of the result lets go of what it waits for,
- * the input or the next one. The next one is of the same loop, was started, and has a value of
- * result_size bytes: JZX_ERR_INVALID_ARG, as for a NULL, or JZX_ERR_INVALID_STATE else, in the
- * result. It may be the result of another call of this, and so on: no stack is needed. */
+ * the input or the next one. The next one is of the same loop, is not the result itself, was
+ * started, and has a value of result_size bytes: JZX_ERR_INVALID_ARG, as for a NULL, or
+ * JZX_ERR_INVALID_STATE else, in the result. It may be the result of another call of this, and so
+ * on: no stack is needed. */
 typedef jzx_err (*jzx_then_future_fn)(jzx_context *ctx, const void *value, jzx_future **next,
                                       void *arg);
 JZX_API jzx_err jzx_future_then_future(jzx_future *input, size_t result_size, jzx_then_future_fn fn,

@@ -146,8 +146,8 @@ typedef struct jzx_schedule_config {
     uint32_t slot_capacity;           /* new jobs for one tick; 1,024 */
     uint32_t overflow_threshold_pct;  /* of the overflow, where eager reinsertion begins; 75 */
     uint32_t reinsertion_batch_limit; /* jobs that leave the overflow per tick; 100 */
-    uint32_t catch_up_window_ms;      /* the longest pause of the driver that is no overload; 50, at
-                                       * most 32 ticks */
+    uint64_t catch_up_window_ns;      /* the longest pause of the driver that is no overload; 50 ms,
+                                       * at most 32 ticks */
     uint32_t catch_up_chunk_ticks;    /* ticks per pass; min(1024, window) */
     uint32_t drift_budget_pct;        /* of the resolution; 5 */
     uint32_t cooldown_ticks;          /* while everything is rejected; 5 */

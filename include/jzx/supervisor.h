@@ -8,18 +8,18 @@
  *         {.name = "ingest", .behavior = ingest, .init = ingest_init},
  *         {.name = "merge", .behavior = merge, .mode = JZX_TRANSIENT},
  *     };
- *     jzx_spawn_supervisor(loop, &JZX_SUPERVISOR_OPTS(.intensity = 5, .period_ms = 10000,
+ *     jzx_spawn_supervisor(loop, &JZX_SUPERVISOR_OPTS(.intensity = 5, .period_ns = JZX_MS(10000),
  *                                                     JZX_CHILDREN(children)), &root);
  *
  * A restarted child is a new actor: new id, same name, same spec. The message that it failed on is
  * lost; the rest of its mailbox too, unless its spec says keep_mailbox. Children start in order,
  * each when the one before has finished its init, and stop in the reverse order; with depends_on
  * they go by their dependencies, independent ones at the same time. An init that fails
- * or exceeds start_ms at the first start of a tree is not tried again: the supervisor gives up.
+ * or exceeds start_ns at the first start of a tree is not tried again: the supervisor gives up.
  *
  * When a tree is shut down in the ordinary way (jzx_loop_stop, jzx_actor_stop of a supervisor,
  * auto_shutdown, jzx_supervisor_remove, jzx_supervisor_restart) each child works off its queue
- * within its shutdown_ms, as by JZX_STOP_AFTER_QUEUE: from the moment that it is asked, sends to it
+ * within its shutdown_ns, as by JZX_STOP_AFTER_QUEUE: from the moment that it is asked, sends to it
  * are JZX_ERR_NO_SUCH_ACTOR, also those of siblings that stop later; what it has stashed becomes
  * dead letters. What the time leaves unhandled is told with its count (JZX_EVENT_DRAIN_CUT and the
  * log). After a failure children stop at once, with their queues unhandled: those that are to be
@@ -39,6 +39,7 @@
 #include "jzx/error.h"
 #include "jzx/exit.h"
 #include "jzx/id.h"
+#include "jzx/time.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,20 +62,20 @@ typedef enum jzx_child_mode {
 } jzx_child_mode;
 
 /* How long a restart waits. n is 0 for the first failure in a row, 1 for the second, and so on: one
- * less than the attempt that events and jzx_child_info show. After a child has run for stable_ms, n
+ * less than the attempt that events and jzx_child_info show. After a child has run for stable_ns, n
  * begins at 0 again. Nothing set: it does not wait. */
 typedef enum jzx_backoff_kind {
     JZX_BACKOFF_DEFAULT = 0,    /* exponential if any field is set, else none */
-    JZX_BACKOFF_CONSTANT = 1,   /* initial_delay_ms + n * step_ms */
-    JZX_BACKOFF_EXPONENTIAL = 2 /* initial_delay_ms * factor^n */
+    JZX_BACKOFF_CONSTANT = 1,   /* initial_delay_ns + n * step_ns */
+    JZX_BACKOFF_EXPONENTIAL = 2 /* initial_delay_ns * factor^n */
 } jzx_backoff_kind;
 
 typedef struct jzx_backoff {
     jzx_backoff_kind kind;
-    uint32_t initial_delay_ms; /* 0: 100 */
-    uint32_t step_ms;
-    uint32_t max_delay_ms; /* 0: 10,000 */
-    uint32_t jitter_ms;    /* up to so much is added or taken away, within 0 .. max_delay_ms */
+    uint64_t initial_delay_ns; /* 0: 100 ms */
+    uint64_t step_ns;
+    uint64_t max_delay_ns; /* 0: 10 s */
+    uint64_t jitter_ns;    /* up to so much is added or taken away, within 0 .. max_delay_ns */
     double factor;         /* 0: 2; at least 1 */
 } jzx_backoff;
 
@@ -105,8 +106,12 @@ typedef struct jzx_supervisor_opts jzx_supervisor_opts;
 /* A child. Everything is copied but what state points to, which is the caller's and the same for
  * every incarnation: let the init make what is to be new (jzx_alloc). Of a supervisor below only
  * name, registered, mode, backoff, the three times, significant, stop_at_once, max_attempts,
- * jitter_percent, service and depends_on count. Times: 0 is the default, JZX_UNLIMITED no limit;
- * above INT32_MAX no other value is valid. */
+ * jitter_percent, service and depends_on count.
+ *
+ * Spans, here, in jzx_backoff and in jzx_supervisor_opts, are up to INT64_MAX ns; JZX_MS and
+ * JZX_SECOND make them. 0 is the default. Timers measure them, and round up to a millisecond. Of
+ * the times of a child and of a supervisor, JZX_NEVER is no limit. JZX_UNLIMITED and JZX_NONE are
+ * numbers of 32 bits and no spans: they are refused but where a field says what they mean. */
 typedef struct jzx_child_spec {
     const char *name;                      /* unique among its siblings; may be NULL */
     const char *registered;                /* its name for jzx_lookup, whichever incarnation; or
@@ -118,10 +123,10 @@ typedef struct jzx_child_spec {
     void *state;            /* what every incarnation begins with */
     jzx_child_mode mode;
     jzx_backoff backoff;
-    uint32_t shutdown_ms; /* how long it may take to stop, its queue included, before it is killed:
-                           * 5,000, supervisors unlimited; JZX_NONE: it is killed at once */
-    uint32_t start_ms;    /* how long its init may take before that is a failure: 10,000. Needs a
-                           * second worker: on one the supervisor waits with it */
+    uint64_t shutdown_ns; /* how long it may take to stop, its queue included, before it is killed:
+                           * 5 s, supervisors JZX_NEVER; JZX_NONE: it is killed at once */
+    uint64_t start_ns;    /* how long its init may take before that is a failure: 10 s, supervisors
+                           * JZX_NEVER. Needs a second worker: on one the supervisor waits, too */
     uint32_t mailbox_cap; /* as of jzx_spawn_opts, as what follows */
     uint32_t stash_cap;
     jzx_on_full on_full;
@@ -134,7 +139,7 @@ typedef struct jzx_child_spec {
     jzx_fiber_fn fiber; /* or this, in place of behavior: see jzx/fiber.h, as what follows */
     uint32_t stack_size_bytes; /* as of jzx_spawn_opts, the four */
     bool migratable;
-    bool trap_stop;                        /* it is told of its stop, and has shutdown_ms to end */
+    bool trap_stop;                        /* it is told of its stop, and has shutdown_ns to end */
     bool thread_bound;                     /* not with migratable */
     const jzx_actor_type *type;            /* or this: each incarnation has a state of its own, see
                                             * jzx/typed.h */
@@ -142,11 +147,11 @@ typedef struct jzx_child_spec {
     const char *method;                    /* as of jzx_spawn_opts, the three */
     const void *input;
     size_t input_len;
-    uint32_t stable_ms;      /* after a run of this length it has failed 0 times in a row: that of
-                              * the supervisor, a service 5,000 */
+    uint64_t stable_ns;      /* after a run of this length it has failed 0 times in a row: that of
+                              * the supervisor, a service 5 s */
     uint32_t max_attempts;   /* so many restarts in a row, and it is left alone when it fails again:
                               * JZX_CHILD_FAILED. 0: no limit */
-    uint32_t jitter_percent; /* up to this part of a delay is added or taken away, beside jitter_ms:
+    uint32_t jitter_percent; /* up to this part of a delay is added or taken away, beside jitter_ns:
                               * none, a service 10; at most 100. JZX_NONE: none */
     bool service;            /* see JZX_SERVICE */
     const char *depends_on[JZX_DEPENDS_MAX]; /* the names of the siblings that it needs; see above,
@@ -155,14 +160,14 @@ typedef struct jzx_child_spec {
 
 /* The initialiser of a spec for a service; what it names goes before the defaults:
  *
- *   start_ms                  10,000
- *   shutdown_ms               10,000
- *   stable_ms                  5,000   a run of this length resets the attempts
- *   backoff.initial_delay_ms   1,000
- *   backoff.max_delay_ms      90,000
- *   backoff.factor                 2
- *   jitter_percent                10
- *   max_attempts                   0   without end
+ *   start_ns                  10 s
+ *   shutdown_ns               10 s
+ *   stable_ns                  5 s   a run of this length resets the attempts
+ *   backoff.initial_delay_ns   1 s
+ *   backoff.max_delay_ns      90 s
+ *   backoff.factor             2
+ *   jitter_percent            10
+ *   max_attempts               0     without end
  *
  * A service has its own limit, max_attempts, and does not count for the intensity of its
  * supervisor. If its init fails at the first start of the tree it is tried again as later on; the
@@ -183,11 +188,11 @@ struct jzx_supervisor_opts {
     const char *name; /* shown to observers; may be NULL */
     jzx_strategy strategy;
     jzx_auto_shutdown auto_shutdown;
-    uint32_t intensity; /* more restarts than this within period_ms, and it gives up: stops its
+    uint32_t intensity; /* more restarts than this within period_ns, and it gives up: stops its
                          * children and fails. 0: 3; JZX_NONE: it gives up at the first failure;
                          * JZX_UNLIMITED: never. At most 65,535 */
-    uint32_t period_ms; /* 0: 5,000 */
-    uint32_t stable_ms; /* 0: 5,000 */
+    uint64_t period_ns; /* 0: 5 s */
+    uint64_t stable_ns; /* 0: 5 s */
     const jzx_child_spec *children; /* these three by JZX_CHILDREN */
     size_t child_count;
     size_t child_size;     /* sizeof(jzx_child_spec) */
@@ -328,10 +333,11 @@ JZX_API jzx_err jzx_supervisor_child_state(jzx_loop *loop, jzx_actor_id supervis
 /* Asks it to add and start a child, behind all others; spec_size is sizeof *spec. When its init is
  * through, or it could not be started, actor reply_to (or JZX_NOBODY) gets one message
  * JZX_TAG_CHILD_ADDED. The err in it: JZX_ERR_EXISTS if a name is taken, JZX_ERR_NO_SUCH_ACTOR if
- * depends_on has an unknown name, JZX_ERR_LOOP_CLOSED if the supervisor is closing, errors of
- * jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure counted.
- * Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no effect, and
- * for depends_on where no child of the supervisor had it from the start. */
+ * depends_on has an unknown name, JZX_ERR_INVALID_ARG if it makes a circle (with children whose
+ * depends_on has the name that it takes over), JZX_ERR_LOOP_CLOSED if the supervisor is closing,
+ * errors of jzx_spawn, or JZX_ERR_UNKNOWN if its init failed: then it is forgotten, and no failure
+ * counted. Here: JZX_ERR_NO_MEMORY; JZX_ERR_INVALID_ARG also for a significant child that has no
+ * effect, and for depends_on where no child of the supervisor had it from the start. */
 JZX_API jzx_err jzx_supervisor_add(jzx_loop *loop, jzx_actor_id supervisor,
                                    const jzx_child_spec *spec, size_t spec_size,
                                    jzx_actor_id reply_to);

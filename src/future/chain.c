@@ -71,20 +71,30 @@ static jzx_err call_then(jzx_context *ctx, const struct chain *chain, void *resu
     return chain->then(ctx, value_of(chain, &object), result, chain->arg);
 }
 
+/* What is wrong with it, or NULL. */
+static const char *wrong_next(const struct jzx_future *next, const struct jzx_future *result) {
+    if (next == NULL)
+        return "the function of a then gave no future";
+    if (next == result) /* it would wait for itself, and hold its last handle */
+        return "the function of a then gave its own result";
+    bool fits =
+        next->value_size == result->value_size || jzx__future_state(next) == JZX_FUTURE_REJECTED;
+    return next->home == result->home && fits
+               ? NULL
+               : "the future that a then gave has another loop or size";
+}
+
 /* The next future takes the place of the input. *text says what is wrong with it. */
 static jzx_err call_then_future(jzx_context *ctx, struct chain *chain, const char **text) {
     const struct jzx_future *result = jzx__async_of(ctx)->future;
     jzx_future *next = NULL;
     void *object;
-    jzx_err err = chain->then_future(ctx, value_of(chain, &object), &next, chain->arg);
     *text = NULL;
-    if (err == JZX_OK && (next == NULL || next->home != result->home ||
-                          (next->value_size != result->value_size &&
-                           jzx__future_state(next) != JZX_FUTURE_REJECTED))) {
-        *text = next == NULL ? "the function of a then gave no future"
-                             : "the future that a then gave has another loop or size";
+    jzx_err err = chain->then_future(ctx, value_of(chain, &object), &next, chain->arg);
+    if (err == JZX_OK)
+        *text = wrong_next(next, result);
+    if (*text != NULL)
         err = JZX_ERR_INVALID_ARG;
-    }
     if (err != JZX_OK) {
         jzx_future_release(next);
         return err;

@@ -30,21 +30,22 @@ static uint32_t fill_of(const struct jzx__scheduler *scheduler, jzx_actor_id id)
 /* The receivers go round, so that each is looked at sooner or later. */
 static uint32_t sample_mailboxes(void *ctx) {
     struct jzx__scheduler *scheduler = ctx;
-    uint32_t most = fill_of(scheduler, scheduler->fullest);
+    jzx_actor_id last = scheduler->fullest != NULL ? scheduler->fullest->to : JZX_NOBODY;
+    uint32_t most = last != JZX_NOBODY ? fill_of(scheduler, last) : 0;
     struct jzx__link *first = scheduler->receivers.ring.next;
-    jzx_actor_id last = scheduler->fullest;
     for (uint32_t i = 0; i < LOOKS_PER_TICK; i++) {
         struct jzx__link *link = scheduler->receivers.ring.next;
         if (link == &scheduler->receivers.ring || (i > 0 && link == first))
             break;
         jzx__list_remove(link);
         jzx__list_push_back(&scheduler->receivers, link);
-        jzx_actor_id to = JZX_CONTAINER_OF(link, struct jzx__schedule_item, receiver)->to;
-        uint32_t fill = to == last ? 0 : fill_of(scheduler, to); /* often several jobs of one */
-        last = to;
+        struct jzx__schedule_item *item =
+            JZX_CONTAINER_OF(link, struct jzx__schedule_item, receiver);
+        uint32_t fill = item->to == last ? 0 : fill_of(scheduler, item->to); /* often the same */
+        last = item->to;
         if (fill > most) {
             most = fill;
-            scheduler->fullest = to;
+            scheduler->fullest = item;
         }
     }
     return most;
@@ -58,6 +59,8 @@ void jzx__probes_watch(struct jzx__scheduler *scheduler, struct jzx__schedule_it
 void jzx__probes_forget(struct jzx__schedule_item *item) {
     if (item->receiver.next != NULL)
         jzx__list_remove(&item->receiver);
+    if (item->scheduler->fullest == item)
+        item->scheduler->fullest = NULL; /* perhaps no other job sends to that receiver */
 }
 
 /* ---- dispatchers ---- */

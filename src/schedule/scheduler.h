@@ -96,8 +96,8 @@ struct jzx__scheduler {
     struct jzx__schedule_item *woken_last;
     struct jzx__closer closers[JZX__CLOSERS];
     struct jzx__hooks hooks;
-    struct jzx__list receivers; /* items that were delivered, for a probe: probes.h */
-    jzx_actor_id fullest;       /* the receiver with the fullest mailbox that was seen */
+    struct jzx__list receivers;         /* items that were delivered, for a probe: probes.h */
+    struct jzx__schedule_item *fullest; /* of the receiver with the fullest mailbox; or NULL */
     bool is_automatic; /* worker 0 drives: by configuration, or because the driver has stopped */
     bool was_idle;     /* there was nothing to drive at the last look */
     bool needs_runner; /* a function could not be delivered: its runner has ended */

@@ -9,7 +9,7 @@
 bool jzx__attempts_too_many(struct jzx__super *super);
 
 /* How long the next restart of a child waits, with its jitter. */
-uint64_t jzx__attempts_delay_ms(struct jzx__super *super, const struct jzx__child *child);
+uint64_t jzx__attempts_delay_ns(struct jzx__super *super, const struct jzx__child *child);
 
 /* True if its last run was long enough to begin anew with its attempts. */
 bool jzx__attempts_was_stable(const struct jzx__child *child);

@@ -63,6 +63,68 @@ void jzx__depend_forget(const struct jzx__child *child) {
                 other->needs[i] = other->needs[--other->need_count];
 }
 
+/* True if it has held back one more. */
+static bool hold_needs(const struct jzx__child *child) {
+    bool more = false;
+    for (size_t i = 0; i < child->need_count; i++) {
+        more = more || !child->needs[i]->is_held;
+        child->needs[i]->is_held = true;
+    }
+    return more;
+}
+
+static void release_all(struct jzx__super *super) {
+    for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child))
+        child->is_held = false;
+}
+
+/* To all that are needed by one that is held. */
+static void spread_holds(struct jzx__super *super) {
+    bool again = true;
+    while (again) {
+        again = false;
+        for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child))
+            if (child->is_held)
+                again = hold_needs(child) || again;
+    }
+}
+
+static size_t count_entries(const struct jzx__child *child, const struct jzx__child *need) {
+    size_t count = 0;
+    for (size_t k = 0; k < JZX_DEPENDS_MAX; k++) {
+        const char *name = child->spec->depends_on[k];
+        count += jzx__needs_is_name(name) && jzx__child_is_named(need, name);
+    }
+    return count;
+}
+
+/* Those that are removed, and have not ended yet. */
+static void drop_forgotten(struct jzx__child *child, const struct jzx__child *successor) {
+    for (size_t i = child->need_count; i-- > 0;) {
+        const struct jzx__child *need = child->needs[i];
+        if (need->forgotten && jzx__child_is_named(successor, need->spec->name))
+            child->needs[i] = child->needs[--child->need_count];
+    }
+}
+
+jzx_err jzx__depend_adopt(struct jzx__child *child) {
+    struct jzx__super *super = child->super;
+    release_all(super);
+    (void)hold_needs(child);
+    spread_holds(super);
+    for (struct jzx__child *other = first_of(super); other != NULL; other = next_of(other))
+        if (other->is_held && count_entries(other, child) != 0)
+            return JZX_ERR_INVALID_ARG;
+    for (struct jzx__child *other = first_of(super); other != NULL; other = next_of(other)) {
+        size_t count = count_entries(other, child);
+        if (count != 0)
+            drop_forgotten(other, child);
+        for (; count != 0; count--)
+            other->needs[other->need_count++] = child; /* there is room for each of its names */
+    }
+    return JZX_OK;
+}
+
 /* ---- failures ---- */
 
 static bool needs_one_down(const struct jzx__child *child, const struct jzx__child *failed) {
@@ -90,30 +152,14 @@ void jzx__depend_fail(const struct jzx__child *failed) {
 
 /* ---- progress ---- */
 
-/* True if it has held back one more. */
-static bool hold_needs(const struct jzx__child *child) {
-    bool more = false;
-    for (size_t i = 0; i < child->need_count; i++) {
-        more = more || !child->needs[i]->is_held;
-        child->needs[i]->is_held = true;
-    }
-    return more;
-}
-
 /* Notes which children are needed, directly or not, by one that has an actor and ends first (N2).
  */
 static void note_holds(struct jzx__super *super) {
-    bool again = true;
+    release_all(super);
     for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child))
-        child->is_held = false;
-    while (again) {
-        again = false;
-        for (struct jzx__child *child = first_of(super); child != NULL; child = next_of(child)) {
-            bool ends = jzx__child_has_actor(child) && (super->closing || child->is_down);
-            if (ends || child->is_held)
-                again = hold_needs(child) || again;
-        }
-    }
+        if (jzx__child_has_actor(child) && (super->closing || child->is_down))
+            (void)hold_needs(child);
+    spread_holds(super);
 }
 
 static void stop_down(struct jzx__super_turn *turn) {
@@ -172,6 +218,8 @@ static bool start_ready(struct jzx__super_turn *turn) {
 /* True if nothing of the first start is under way. A child whose dependency is not going to run
  * waits for somebody to start that by hand, and nobody waits for the child. */
 static bool is_settled(const struct jzx__super *super) {
+    if (has_failed_together(super))
+        return false; /* children may not have begun, or are to begin again */
     for (const struct jzx__child *child = first_of(super); child != NULL; child = next_of(child)) {
         if (child->state == JZX_CHILD_STARTING || child->state == JZX_CHILD_STOPPING)
             return false;

@@ -11,7 +11,8 @@
  *   N2  a child is asked to stop, because the supervisor closes or another child has failed, only
  *       when no child that needs it, directly or not, has an actor. A child that has ended starts
  *       again only when those that end because of it have ended.
- *   N3  needs[] are children of the same supervisor; a child that is removed is taken out of them.
+ *   N3  needs[] are children of the same supervisor; a child that is removed is taken out of them,
+ *       and one that is added with its name is put into them.
  *   N4  a child that is `down` has an actor, and is to stop because another child has failed.
  *
  * The strategy says which children a failure brings down: none (one_for_one), the running ones that
@@ -24,6 +25,10 @@
 /* Finds the children that this one needs. JZX_ERR_NO_SUCH_ACTOR: a name is unknown or its own;
  * JZX_ERR_NO_MEMORY. */
 jzx_err jzx__depend_link(struct jzx__child *child);
+
+/* It was added later, and is linked: those that have its name in depends_on, which a child that was
+ * removed has had, need it. JZX_ERR_INVALID_ARG: it needs one of them, directly or not. */
+jzx_err jzx__depend_adopt(struct jzx__child *child);
 
 /* Its memory alone; no child needs it any more, or all are freed. */
 void jzx__depend_unlink(struct jzx__child *child);

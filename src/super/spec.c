@@ -19,8 +19,13 @@ jzx_child_spec jzx__spec_child(const jzx_supervisor_opts *opts, size_t index) {
 
 /* ---- checking ---- */
 
-static bool is_time(uint32_t ms) {
-    return ms <= INT32_MAX || ms == JZX_UNLIMITED;
+/* The two are numbers of 32 bits: here they would be 4.29 s, which nobody means. */
+static bool is_span(uint64_t ns) {
+    return ns <= INT64_MAX && ns != JZX_UNLIMITED && ns != JZX_NONE;
+}
+
+static bool is_time(uint64_t ns) {
+    return is_span(ns) || ns == JZX_NEVER;
 }
 
 static bool is_name(const char *name) {
@@ -30,14 +35,14 @@ static bool is_name(const char *name) {
 static const char *wrong_backoff(const jzx_backoff *backoff) {
     if ((unsigned)backoff->kind > JZX_BACKOFF_EXPONENTIAL)
         return "backoff.kind";
-    if (backoff->initial_delay_ms > INT32_MAX)
-        return "backoff.initial_delay_ms";
-    if (backoff->step_ms > INT32_MAX)
-        return "backoff.step_ms";
-    if (backoff->max_delay_ms > INT32_MAX)
-        return "backoff.max_delay_ms";
-    if (backoff->jitter_ms > INT32_MAX)
-        return "backoff.jitter_ms";
+    if (!is_span(backoff->initial_delay_ns))
+        return "backoff.initial_delay_ns";
+    if (!is_span(backoff->step_ns))
+        return "backoff.step_ns";
+    if (!is_span(backoff->max_delay_ns))
+        return "backoff.max_delay_ns";
+    if (!is_span(backoff->jitter_ns))
+        return "backoff.jitter_ns";
     /* Also false for what is no number. */
     if (!(backoff->factor == 0 || (backoff->factor >= 1 && backoff->factor <= 1e9)))
         return "backoff.factor";
@@ -81,12 +86,12 @@ const char *jzx__spec_wrong_child(const jzx_child_spec *child, unsigned depth) {
         return "thread_bound";
     if ((unsigned)child->mode > JZX_TEMPORARY)
         return "mode";
-    if (!is_time(child->shutdown_ms) && child->shutdown_ms != JZX_NONE)
-        return "shutdown_ms";
-    if (!is_time(child->start_ms))
-        return "start_ms";
-    if (!is_time(child->stable_ms))
-        return "stable_ms";
+    if (!is_time(child->shutdown_ns) && child->shutdown_ns != JZX_NONE)
+        return "shutdown_ns";
+    if (!is_time(child->start_ns))
+        return "start_ns";
+    if (!is_time(child->stable_ns))
+        return "stable_ns";
     if (child->jitter_percent > 100 && child->jitter_percent != JZX_NONE)
         return "jitter_percent";
     if (child->mailbox_cap > JZX_MAILBOX_CAP_MAX)
@@ -163,10 +168,10 @@ static const char *wrong_opts(const jzx_supervisor_opts *from, unsigned depth) {
     if (opts->intensity > JZX__INTENSITY_MAX && opts->intensity != JZX_UNLIMITED &&
         opts->intensity != JZX_NONE)
         return "intensity";
-    if (!is_time(opts->period_ms))
-        return "period_ms";
-    if (!is_time(opts->stable_ms))
-        return "stable_ms";
+    if (!is_time(opts->period_ns))
+        return "period_ns";
+    if (!is_time(opts->stable_ns))
+        return "stable_ns";
     return wrong_children(opts, depth);
 }
 
@@ -202,16 +207,21 @@ static void default_to(uint32_t *field, uint32_t value) {
         *field = value;
 }
 
+static void default_span(uint64_t *ns, uint64_t value) {
+    if (*ns == 0)
+        *ns = value;
+}
+
 /* Of any child but a service. */
 static void fill_backoff(jzx_backoff *backoff) {
-    bool is_set = backoff->initial_delay_ms != 0 || backoff->step_ms != 0 ||
-                  backoff->max_delay_ms != 0 || backoff->jitter_ms != 0 || backoff->factor != 0;
+    bool is_set = backoff->initial_delay_ns != 0 || backoff->step_ns != 0 ||
+                  backoff->max_delay_ns != 0 || backoff->jitter_ns != 0 || backoff->factor != 0;
     if (backoff->kind == JZX_BACKOFF_DEFAULT && !is_set)
         return;
     if (backoff->kind == JZX_BACKOFF_DEFAULT)
         backoff->kind = JZX_BACKOFF_EXPONENTIAL;
-    default_to(&backoff->initial_delay_ms, 100);
-    default_to(&backoff->max_delay_ms, 10000);
+    default_span(&backoff->initial_delay_ns, JZX_MS(100));
+    default_span(&backoff->max_delay_ns, JZX_SECOND(10));
     if (backoff->factor == 0)
         backoff->factor = 2;
 }
@@ -221,13 +231,13 @@ static void fill_service(jzx_child_spec *child) {
     jzx_backoff *backoff = &child->backoff;
     if (backoff->kind == JZX_BACKOFF_DEFAULT)
         backoff->kind = JZX_BACKOFF_EXPONENTIAL;
-    default_to(&backoff->initial_delay_ms, 1000);
-    default_to(&backoff->max_delay_ms, 90000);
+    default_span(&backoff->initial_delay_ns, JZX_SECOND(1));
+    default_span(&backoff->max_delay_ns, JZX_SECOND(90));
     if (backoff->factor == 0)
         backoff->factor = 2;
     default_to(&child->jitter_percent, 10);
-    default_to(&child->stable_ms, 5000);
-    default_to(&child->shutdown_ms, child->supervisor != NULL ? JZX_UNLIMITED : 10000);
+    default_span(&child->stable_ns, JZX_SECOND(5));
+    default_span(&child->shutdown_ns, child->supervisor != NULL ? JZX_NEVER : JZX_SECOND(10));
 }
 
 static void fill_child(jzx_child_spec *child) {
@@ -235,16 +245,16 @@ static void fill_child(jzx_child_spec *child) {
         fill_service(child);
     else
         fill_backoff(&child->backoff);
-    default_to(&child->shutdown_ms, child->supervisor != NULL ? JZX_UNLIMITED : 5000);
-    default_to(&child->start_ms, child->supervisor != NULL ? JZX_UNLIMITED : 10000);
+    default_span(&child->shutdown_ns, child->supervisor != NULL ? JZX_NEVER : JZX_SECOND(5));
+    default_span(&child->start_ns, child->supervisor != NULL ? JZX_NEVER : JZX_SECOND(10));
 }
 
 /* Filled a second time it stays as it is: the copy of a supervisor below is copied again each time
  * that it is started. */
 static void fill_opts(jzx_supervisor_opts *opts) {
     default_to(&opts->intensity, 3);
-    default_to(&opts->period_ms, 5000);
-    default_to(&opts->stable_ms, 5000);
+    default_span(&opts->period_ns, JZX_SECOND(5));
+    default_span(&opts->stable_ns, JZX_SECOND(5));
 }
 
 static size_t string_size(const char *string) {
@@ -346,16 +356,27 @@ jzx_err jzx_service_init(jzx_child_spec *spec, size_t size) {
 
 /* ---- delays ---- */
 
-uint32_t jzx__backoff_delay_ms(const jzx_backoff *backoff, uint32_t n) {
-    double delay = backoff->initial_delay_ms;
-    double max = backoff->max_delay_ms;
+/* first + n * step, at most max. */
+static uint64_t grow_by_steps(uint64_t first, uint64_t step, uint32_t n, uint64_t max) {
+    return n != 0 && step > (max - first) / n ? max : first + n * step;
+}
+
+/* first * factor^n, at most max: a double below that of max is below max, also if max is rounded
+ * up. */
+static uint64_t grow_by_factor(uint64_t first, double factor, uint32_t n, uint64_t max) {
+    double delay = (double)first;
+    for (uint32_t i = 0; i < n && delay < (double)max && factor > 1; i++)
+        delay *= factor;
+    return delay < (double)max ? (uint64_t)delay : max;
+}
+
+uint64_t jzx__backoff_delay_ns(const jzx_backoff *backoff, uint32_t n) {
+    uint64_t max = backoff->max_delay_ns;
+    uint64_t first = backoff->initial_delay_ns < max ? backoff->initial_delay_ns : max;
     switch (backoff->kind) {
-    case JZX_BACKOFF_DEFAULT: return 0;
-    case JZX_BACKOFF_CONSTANT: delay += (double)backoff->step_ms * n; break;
-    case JZX_BACKOFF_EXPONENTIAL:
-        for (uint32_t i = 0; i < n && delay < max && backoff->factor > 1; i++)
-            delay *= backoff->factor;
-        break;
+    case JZX_BACKOFF_DEFAULT: break;
+    case JZX_BACKOFF_CONSTANT: return grow_by_steps(first, backoff->step_ns, n, max);
+    case JZX_BACKOFF_EXPONENTIAL: return grow_by_factor(first, backoff->factor, n, max);
     }
-    return (uint32_t)(delay < max ? delay : max);
+    return 0;
 }

@@ -34,7 +34,7 @@ bool jzx__spec_has_places(const jzx_supervisor_opts *opts, uint32_t workers);
 struct jzx__spec *jzx__spec_copy(const jzx_allocator *allocator, const jzx_supervisor_opts *opts);
 void jzx__spec_free(const jzx_allocator *allocator, struct jzx__spec *spec);
 
-/* How long the restart after n failures in a row waits, in ms, before jitter. */
-uint32_t jzx__backoff_delay_ms(const jzx_backoff *backoff, uint32_t n);
+/* How long the restart after n failures in a row waits, before jitter: at most INT64_MAX. */
+uint64_t jzx__backoff_delay_ns(const jzx_backoff *backoff, uint32_t n);
 
 #endif

@@ -86,9 +86,7 @@ static void forget_bonds(struct jzx__super_turn *turn, const struct jzx__bonds *
 
 /* How long a child that traps its stop is told to have; the supervisor itself kills it then. */
 static uint64_t grace_of(const jzx_child_spec *spec) {
-    return spec->shutdown_ms == JZX_UNLIMITED || spec->shutdown_ms == JZX_NONE
-               ? JZX_NEVER
-               : JZX_MS(spec->shutdown_ms);
+    return spec->shutdown_ns == JZX_NONE ? JZX_NEVER : spec->shutdown_ns;
 }
 
 /* The supervisor hears of the child's end, and the child of the supervisor's. False without

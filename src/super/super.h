@@ -100,7 +100,7 @@ struct jzx__super {
 
     enum jzx__plan_stage stage;
     uint64_t from; /* U3: the number of the first child that it concerns */
-    uint64_t plan_delay_ms;
+    uint64_t plan_delay_ns;
     jzx_timer_id plan_timer;
     bool has_started;          /* the first plan is through */
     bool closing;              /* U4; the list of children does not change any more */

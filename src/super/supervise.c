@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* A child that could not be started for want of memory or slots is not tried again before. */
-#define RETRY_MS 10u
+#define RETRY_NS JZX_MS(10)
 
 /* ---- small things ---- */
 
@@ -53,14 +53,14 @@ static void set_attempt(struct jzx__child *child, uint32_t attempt, uint64_t del
 
 /* False without memory. child is NULL for the plan's. */
 static bool start_timer(struct jzx__super_turn *turn, struct jzx__child *child, uint32_t tag,
-                        uint64_t delay_ms, jzx_timer_id *id) {
+                        uint64_t delay_ns, jzx_timer_id *id) {
     const struct jzx__timer_spec spec = {.to = turn->super->id,
                                          .from = turn->super->id,
                                          .data = &child,
                                          .len = sizeof child,
                                          .tag = tag,
                                          .mode = JZX__TIMER_ONCE,
-                                         .delay_ns = JZX_MS(delay_ms)};
+                                         .delay_ns = delay_ns};
     return jzx__timer_start(turn->own.turn, turn->own.me, &spec, id) == JZX_OK;
 }
 
@@ -168,14 +168,14 @@ static void retire(struct jzx__super_turn *turn, struct jzx__child *child);
 
 /* The others that are concerned are stopped, and then all are started again. */
 static void plan_restart(struct jzx__super_turn *turn, const struct jzx__child *child,
-                         uint64_t delay_ms) {
+                         uint64_t delay_ns) {
     struct jzx__super *super = turn->super;
     uint64_t from = super->spec->opts.strategy == JZX_ONE_FOR_ALL ? 0 : child->number;
     /* While it starts, all before this child run already: they are no concern of the new plan. */
     if (super->stage == JZX__PLAN_NONE || super->stage == JZX__PLAN_START || from < super->from)
         super->from = from;
     cancel_timer(turn, &super->plan_timer);
-    super->plan_delay_ms = delay_ms;
+    super->plan_delay_ns = delay_ns;
     super->stage = JZX__PLAN_STOP;
 }
 
@@ -195,39 +195,39 @@ static void give_up_on(struct jzx__super_turn *turn, struct jzx__child *child, c
 
 /* Notes a failure, and says how long the restart is to wait. */
 static uint64_t note_failure(struct jzx__super *super, struct jzx__child *child,
-                             uint64_t least_ms) {
+                             uint64_t least_ns) {
     if (jzx__attempts_was_stable(child))
         set_attempt(child, 0, child->delay_ns);
-    uint64_t delay_ms = jzx__attempts_delay_ms(super, child);
-    if (delay_ms < least_ms)
-        delay_ms = least_ms;
+    uint64_t delay_ns = jzx__attempts_delay_ns(super, child);
+    if (delay_ns < least_ns)
+        delay_ns = least_ns;
     set_attempt(child, child->attempt + 1, child->delay_ns);
     child->ran_from_ns = 0;
-    return delay_ms;
+    return delay_ns;
 }
 
 static void await_restart(struct jzx__super_turn *turn, struct jzx__child *child,
-                          uint64_t delay_ms) {
+                          uint64_t delay_ns) {
     bool alone = is_alone(turn->super);
-    if (alone && delay_ms != 0 &&
-        !start_timer(turn, child, JZX__TAG_CHILD_TIME, delay_ms, &child->timer)) {
+    if (alone && delay_ns != 0 &&
+        !start_timer(turn, child, JZX__TAG_CHILD_TIME, delay_ns, &child->timer)) {
         give_up_on(turn, child, "cannot be started again without memory");
         return;
     }
-    set_attempt(child, child->attempt, JZX_MS(delay_ms));
+    set_attempt(child, child->attempt, delay_ns);
     jzx__child_set(child, JZX_CHILD_WAITING, JZX_NOBODY);
-    jzx__tell_exit(turn, child, false, JZX_MS(delay_ms));
+    jzx__tell_exit(turn, child, false, delay_ns);
     if (turn->super->by_name)
         jzx__depend_fail(child);
     if (!alone)
-        plan_restart(turn, child, delay_ms);
-    else if (delay_ms == 0)
+        plan_restart(turn, child, delay_ns);
+    else if (delay_ns == 0)
         restart_alone(turn, child);
 }
 
-/* A child has ended that was to run, or could not be started: least_ms is how long to wait at
+/* A child has ended that was to run, or could not be started: least_ns is how long to wait at
  * least. True if it is not started again: it may be gone then. */
-static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ms) {
+static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_t least_ns) {
     struct jzx__super *super = turn->super;
     bool is_service = child->spec->service;
     if (jzx__sched_stop_state(&super->loop->sched) != JZX__OPEN) {
@@ -241,7 +241,7 @@ static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
         give_up_on(turn, child, "did not start");
         return false;
     }
-    uint64_t delay_ms = note_failure(super, child, least_ms);
+    uint64_t delay_ns = note_failure(super, child, least_ns);
     if (jzx__attempts_are_over(child)) {
         jzx__child_set(child, JZX_CHILD_FAILED, JZX_NOBODY);
         retire(turn, child);
@@ -250,7 +250,7 @@ static bool fail(struct jzx__super_turn *turn, struct jzx__child *child, uint64_
     if (!is_service && jzx__attempts_too_many(super))
         give_up_on(turn, child, "failed too often");
     else
-        await_restart(turn, child, delay_ms);
+        await_restart(turn, child, delay_ns);
     return false;
 }
 
@@ -291,11 +291,11 @@ enum jzx__start_result jzx__supervise_start(struct jzx__super_turn *turn,
             forget(turn, child);
             return JZX__START_GONE;
         }
-        return fail(turn, child, RETRY_MS) ? JZX__START_GONE : JZX__START_FAILED;
+        return fail(turn, child, RETRY_NS) ? JZX__START_GONE : JZX__START_FAILED;
     }
-    uint32_t start_ms = child->spec->start_ms;
-    if (child->state == JZX_CHILD_STARTING && start_ms != JZX_UNLIMITED)
-        (void)start_timer(turn, child, JZX__TAG_CHILD_TIME, start_ms, &child->timer);
+    uint64_t start_ns = child->spec->start_ns;
+    if (child->state == JZX_CHILD_STARTING && start_ns != JZX_NEVER)
+        (void)start_timer(turn, child, JZX__TAG_CHILD_TIME, start_ns, &child->timer);
     if (again)
         tell_restart(turn, child);
     if (child->name_err != JZX_OK)
@@ -320,16 +320,16 @@ static void restart_alone(struct jzx__super_turn *turn, struct jzx__child *child
 /* ---- the plan ---- */
 
 void jzx__supervise_stop(struct jzx__super_turn *turn, struct jzx__child *child, bool at_once) {
-    uint32_t shutdown_ms = child->spec->shutdown_ms;
+    uint64_t shutdown_ns = child->spec->shutdown_ns;
     at_once = at_once || child->spec->stop_at_once;
     cancel_timer(turn, &child->timer);
     jzx__child_set(child, JZX_CHILD_STOPPING, child->id);
     request(turn, child,
-            shutdown_ms == JZX_NONE ? JZX__WANT_KILL
+            shutdown_ns == JZX_NONE ? JZX__WANT_KILL
             : at_once               ? JZX__WANT_SHUTDOWN
                                     : JZX__WANT_FINISH);
-    if (shutdown_ms != JZX_NONE && shutdown_ms != JZX_UNLIMITED &&
-        !start_timer(turn, child, JZX__TAG_CHILD_TIME, shutdown_ms, &child->timer))
+    if (shutdown_ns != JZX_NONE && shutdown_ns != JZX_NEVER &&
+        !start_timer(turn, child, JZX__TAG_CHILD_TIME, shutdown_ns, &child->timer))
         request(turn, child, JZX__WANT_KILL);
 }
 
@@ -445,8 +445,8 @@ static void progress(struct jzx__super_turn *turn) {
             if (super->closing || !stop_next(turn))
                 return;
             super->stage = JZX__PLAN_START;
-            if (super->plan_delay_ms != 0 && start_timer(turn, NULL, JZX__TAG_PLAN_TIME,
-                                                         super->plan_delay_ms, &super->plan_timer))
+            if (super->plan_delay_ns != 0 && start_timer(turn, NULL, JZX__TAG_PLAN_TIME,
+                                                         super->plan_delay_ns, &super->plan_timer))
                 super->stage = JZX__PLAN_DELAY;
             break;
         case JZX__PLAN_START:
@@ -544,7 +544,7 @@ static void on_child_exit(struct jzx__super_turn *turn, struct jzx__watch *watch
     else if (was_asked || (is_next && is_failure(child))) /* one failure has brought both down */
         has_stopped(turn, child, was_asked);
     else if (is_failure(child)) /* a tree below that could not start may want memory or slots */
-        (void)fail(turn, child, was_starting && child->spec->supervisor != NULL ? RETRY_MS : 0);
+        (void)fail(turn, child, was_starting && child->spec->supervisor != NULL ? RETRY_NS : 0);
     else
         retire(turn, child);
 }
@@ -610,7 +610,11 @@ static void on_add(struct jzx__super_turn *turn, struct jzx__command *command) {
     command->spec = NULL;
     child->answer = message;
     child->is_new = true;
-    if (super->by_name && (err = jzx__depend_link(child)) != JZX_OK) {
+    if (super->by_name) {
+        err = jzx__depend_link(child);
+        err = err == JZX_OK ? jzx__depend_adopt(child) : err;
+    }
+    if (err != JZX_OK) {
         answer(turn, child, err);
         forget(turn, child);
         return;

@@ -297,6 +297,17 @@ JZX_TEST(futures_that_do_not_fit_reject_the_result_of_a_then) {
     fixture_destroy(other);
 }
 
+/* It would wait for itself for ever, and nobody could let go of it. */
+JZX_TEST(a_then_that_gives_its_own_result_is_rejected, "E36") {
+    struct scene scene;
+    set_scene(&scene);
+    scene.plan.next = scene.then;
+    give_input(&scene, 1);
+    assert_int_equal(scene.plan.calls, 1);
+    assert_int_equal(err_of(scene.then), JZX_ERR_INVALID_ARG);
+    end_scene(&scene);
+}
+
 static uint32_t drops;
 
 static void count_drop(void *object) {

@@ -112,9 +112,9 @@ JZX_TEST(fibers_that_wait_are_stopped_and_restarted_with_their_siblings, "C21") 
  * goes on until the time for the shutdown is over. */
 JZX_TEST(a_supervisor_waits_for_its_fibers_and_kills_those_that_take_too_long, "C21") {
     static const jzx_child_spec specs[] = {
-        {FIBER("s", toy_sleeper), .shutdown_ms = 700},
+        {FIBER("s", toy_sleeper), .shutdown_ns = JZX_MS(700)},
         {FIBER("f", toy_fiber)},
-        {FIBER("k", toy_sleeper), .shutdown_ms = JZX_NONE},
+        {FIBER("k", toy_sleeper), .shutdown_ns = JZX_NONE},
     };
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));

@@ -606,7 +606,7 @@ JZX_TEST(old_callers_get_defaults_and_no_byte_more_than_they_know) {
     jzx_actor_id root = JZX_NOBODY;
     assert_int_equal(jzx_spawn(loop, &opts, &id), JZX_OK);
     fixture_send(loop, id, NUDGE);
-    unsigned char specs[2][offsetof(jzx_child_spec, shutdown_ms)];
+    unsigned char specs[2][offsetof(jzx_child_spec, shutdown_ns)];
     jzx_child_spec spec = {.name = "first", .behavior = stop_now};
     memcpy(specs[0], &spec, sizeof specs[0]);
     spec.name = "second";

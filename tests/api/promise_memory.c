@@ -127,12 +127,13 @@ static jzx_behavior_result poor_actor(jzx_context *ctx, const jzx_message *msg) 
 
 /* False when no allocation has failed. */
 static bool be_poor(uint64_t after, uint64_t count) {
-    const jzx_child_spec specs[] = {{.name = "child",
-                                     .registered = "child",
-                                     .behavior = poor_child,
-                                     .init = poor_init,
-                                     .backoff = {.initial_delay_ms = 10, .max_delay_ms = 10},
-                                     .keep_mailbox = true}};
+    const jzx_child_spec specs[] = {
+        {.name = "child",
+         .registered = "child",
+         .behavior = poor_child,
+         .init = poor_init,
+         .backoff = {.initial_delay_ns = JZX_MS(10), .max_delay_ns = JZX_MS(10)},
+         .keep_mailbox = true}};
     jzx_clock *clock = jzx_clock_manual(JZX_SECOND(1));
     jzx_loop *loop = fixture_loop_with(&JZX_CONFIG(.clock = clock));
     assert_non_null(loop);

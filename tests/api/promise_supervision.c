@@ -221,7 +221,8 @@ JZX_TEST(as_many_failures_as_the_intensity_are_borne_in_each_period_and_one_more
     const jzx_child_spec specs[] = {TOY(0), TOY(1)};
     jzx_clock *clock = jzx_clock_manual(JZX_SECOND(1));
     jzx_loop *loop = fresh_loop(clock);
-    plant(loop, &JZX_SUPERVISOR_OPTS(.intensity = 4, .period_ms = 1000, JZX_CHILDREN(specs)));
+    plant(loop,
+          &JZX_SUPERVISOR_OPTS(.intensity = 4, .period_ns = JZX_MS(1000), JZX_CHILDREN(specs)));
     step(loop);
     for (int i = 0; i < 5; i++) {
         fail_times(loop, 4);
@@ -289,13 +290,13 @@ static jzx_behavior_result slow(jzx_context *ctx, const jzx_message *msg) {
     return JZX_BEHAVIOR_OK;
 }
 
-static void drain_tree(uint32_t shutdown_ms, uint32_t kill_at, bool by_loop) {
+static void drain_tree(uint64_t shutdown_ns, uint32_t kill_at, bool by_loop) {
     const jzx_child_spec specs[] = {{.name = "a",
                                      .behavior = slow,
                                      .init = toy_init,
                                      .cleanup = toy_cleanup,
                                      .state = &toys[0],
-                                     .shutdown_ms = shutdown_ms},
+                                     .shutdown_ns = shutdown_ns},
                                     TOY(1)};
     memset(&drain, 0, sizeof drain);
     drain.kill_at = kill_at;
@@ -326,10 +327,10 @@ JZX_TEST(a_child_that_floods_itself_is_drained_within_its_time_and_the_rest_is_c
         drain_tree(0, 0, by_loop);
         JZX_EXPECT_EQ(cut, 0);
         JZX_EXPECT_EQ(toys[0].worked, 50 + drain.accepted);
-        drain_tree(JZX_UNLIMITED, 0, by_loop);
+        drain_tree(JZX_NEVER, 0, by_loop);
         JZX_EXPECT_EQ(cut, 0);
         JZX_EXPECT_EQ(toys[0].worked, 50 + drain.accepted);
-        drain_tree(100, 0, by_loop);
+        drain_tree(JZX_MS(100), 0, by_loop);
         JZX_EXPECT(drain.drained >= 10 && drain.drained <= 11);
         JZX_EXPECT_EQ(toys[0].worked + cut, 50 + drain.accepted);
         drain_tree(JZX_NONE, 0, by_loop);
@@ -393,7 +394,7 @@ JZX_TEST(a_name_that_a_cleanup_gives_away_makes_each_restart_a_failure_until_it_
          .init = toy_init,
          .cleanup = toy_cleanup,
          .state = &toys[0],
-         .backoff = {.kind = JZX_BACKOFF_CONSTANT, .initial_delay_ms = 50}},
+         .backoff = {.kind = JZX_BACKOFF_CONSTANT, .initial_delay_ns = JZX_MS(50)}},
         TOY(1)};
     jzx_clock *clock = jzx_clock_manual(JZX_SECOND(1));
     jzx_loop *loop = fresh_loop(clock);

@@ -29,7 +29,7 @@ JZX_TEST(a_wrong_field_aborts_the_start_and_is_named, "B42", "B34", "B35", "X2",
     WRONG("overflow_capacity", .profile = JZX_SCHEDULE_CUSTOM, .overflow_capacity = 6401);
     WRONG("task_run_capacity", .profile = JZX_SCHEDULE_CUSTOM, .task_run_capacity = 1025);
     WRONG("adaptive_quota", .adaptive_quota = 10241);
-    WRONG("catch_up_window_ms", .catch_up_window_ms = 321);
+    WRONG("catch_up_window_ns", .catch_up_window_ns = JZX_MS(321));
     WRONG("catch_up_chunk_ticks", .catch_up_chunk_ticks = 6);
     WRONG("overflow_threshold_pct", .overflow_threshold_pct = 101);
     WRONG("drift_budget_pct", .drift_budget_pct = 101);

@@ -469,7 +469,7 @@ JZX_TEST(the_window_is_rounded_up_to_whole_ticks, "B28", "B107") {
     static const uint32_t windows_ms[] = {10, 50, 100, 1, 15};
     static const uint32_t ticks[] = {1, 5, 10, 1, 2};
     for (uint32_t i = 0; i < 5; i++) {
-        rig_open(&rig, &JZX_SCHEDULE_CONFIG(.catch_up_window_ms = windows_ms[i]));
+        rig_open(&rig, &JZX_SCHEDULE_CONFIG(.catch_up_window_ns = JZX_MS(windows_ms[i])));
         JZX_EXPECT_EQ(rig_metrics(&rig).catch_up_window_ticks, ticks[i]);
         rig_close(&rig);
     }

@@ -189,6 +189,23 @@ JZX_TEST(a_mailbox_that_drops_messages_or_gets_no_jobs_is_no_load, "B89") {
     close_all();
 }
 
+/* It was the fullest one that got jobs, and fills again by messages that are no jobs. */
+JZX_TEST(a_receiver_whose_last_job_is_over_is_no_load, "B89") {
+    rig_open(&rig, NULL);
+    jzx_actor_id deaf = spawn_deaf(JZX_FULL_REFUSE);
+    run_every_tick();
+    JZX_EXPECT_EQ(jzx_schedule_once(rig.loop, TICK_NS, deaf, JZX_NOBODY, NULL, 0, 2, NULL), JZX_OK);
+    fill(deaf, CAP / 2);
+    rig_pass(&rig, 4);
+    empty(deaf);
+    JZX_EXPECT(jzx_test_runs() > CAP / 2); /* the job, too */
+    fill(deaf, CAP);
+    rig_pass(&rig, 5);
+    expect_pressure(JZX_PRESSURE_NORMAL, 0);
+    JZX_EXPECT_EQ(changes(), 0);
+    close_all();
+}
+
 /* No tick is due for a long time: the call itself looks, and has the next ticks run. */
 JZX_TEST(scheduling_a_job_looks_at_the_load_and_begins_to_watch_it, "B89") {
     rig_open(&rig, NULL);

@@ -236,7 +236,7 @@ JZX_TEST(a_child_that_is_being_removed_has_no_name_any_more, "C+sup") {
     const jzx_child_spec specs[] = {{.name = "a",
                                      .behavior = linger,
                                      .state = &slow,
-                                     .shutdown_ms = JZX_UNLIMITED,
+                                     .shutdown_ns = JZX_NEVER,
                                      .place = JZX_PLACE_WORKER(1)}};
     pthread_t thread;
     jzx_actor_id root = JZX_NOBODY;

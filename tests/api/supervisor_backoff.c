@@ -7,8 +7,9 @@
 static jzx_actor_id lone_child(const struct timing *timing, jzx_backoff backoff, uint32_t intensity,
                                uint32_t stable_ms) {
     const jzx_child_spec specs[] = {{TOY("w"), .backoff = backoff}};
-    return nursery_tree(timing, &JZX_SUPERVISOR_OPTS(.name = "root", .intensity = intensity,
-                                                     .stable_ms = stable_ms, JZX_CHILDREN(specs)));
+    return nursery_tree(timing,
+                        &JZX_SUPERVISOR_OPTS(.name = "root", .intensity = intensity,
+                                             .stable_ns = JZX_MS(stable_ms), JZX_CHILDREN(specs)));
 }
 
 /* Fails the child, and expects it back after exactly so long, seen by info and observer. */
@@ -59,27 +60,29 @@ static void expect_delays(jzx_backoff backoff, const uint64_t *delays_ms, uint32
 JZX_TEST(restarts_wait_exponentially_longer_up_to_a_bound, "C22", "C+sup", "X21", "C27") {
     static const uint64_t defaults[] = {100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000, 10000};
     expect_delays((jzx_backoff){.kind = JZX_BACKOFF_EXPONENTIAL}, defaults, 10);
-    expect_delays((jzx_backoff){.initial_delay_ms = 100}, defaults, 10);
+    expect_delays((jzx_backoff){.initial_delay_ns = JZX_MS(100)}, defaults, 10);
     expect_delays((jzx_backoff){.factor = 2.0}, defaults, 10);
-    expect_delays((jzx_backoff){.max_delay_ms = 10000}, defaults, 10);
-    expect_delays((jzx_backoff){.initial_delay_ms = 10, .factor = 3.0, .max_delay_ms = 200},
-                  (uint64_t[]){10, 30, 90, 200, 200}, 5);
-    expect_delays((jzx_backoff){.initial_delay_ms = 8, .factor = 1.5}, (uint64_t[]){8, 12, 18, 27},
-                  4);
-    expect_delays((jzx_backoff){.initial_delay_ms = 7, .factor = 1.0}, (uint64_t[]){7, 7, 7}, 3);
+    expect_delays((jzx_backoff){.max_delay_ns = JZX_MS(10000)}, defaults, 10);
+    expect_delays(
+        (jzx_backoff){.initial_delay_ns = JZX_MS(10), .factor = 3.0, .max_delay_ns = JZX_MS(200)},
+        (uint64_t[]){10, 30, 90, 200, 200}, 5);
+    expect_delays((jzx_backoff){.initial_delay_ns = JZX_MS(8), .factor = 1.5},
+                  (uint64_t[]){8, 12, 18, 27}, 4);
+    expect_delays((jzx_backoff){.initial_delay_ns = JZX_MS(7), .factor = 1.0},
+                  (uint64_t[]){7, 7, 7}, 3);
 }
 
 JZX_TEST(an_initial_delay_above_the_bound_is_the_bound, "C+sup") {
-    expect_delays((jzx_backoff){.initial_delay_ms = 500, .max_delay_ms = 20}, (uint64_t[]){20, 20},
-                  2);
+    expect_delays((jzx_backoff){.initial_delay_ns = JZX_MS(500), .max_delay_ns = JZX_MS(20)},
+                  (uint64_t[]){20, 20}, 2);
 }
 
 JZX_TEST(a_constant_backoff_adds_a_step_each_time_up_to_a_bound, "C22", "C+sup") {
     expect_delays((jzx_backoff){.kind = JZX_BACKOFF_CONSTANT}, (uint64_t[]){100, 100, 100}, 3);
     expect_delays((jzx_backoff){.kind = JZX_BACKOFF_CONSTANT,
-                                .initial_delay_ms = 20,
-                                .step_ms = 15,
-                                .max_delay_ms = 60},
+                                .initial_delay_ns = JZX_MS(20),
+                                .step_ns = JZX_MS(15),
+                                .max_delay_ns = JZX_MS(60)},
                   (uint64_t[]){20, 35, 50, 60, 60}, 5);
 }
 
@@ -89,9 +92,10 @@ JZX_TEST(without_a_backoff_a_restart_does_not_wait, "C+sup", "X21") {
 
 JZX_TEST(a_factor_and_count_beyond_all_numbers_stay_at_the_bound, "C+sup") {
     struct timing timing = nursery_open();
-    jzx_actor_id root =
-        lone_child(&timing, (jzx_backoff){.initial_delay_ms = 1, .factor = 1e6, .max_delay_ms = 5},
-                   JZX_UNLIMITED, INT32_MAX);
+    jzx_actor_id root = lone_child(
+        &timing,
+        (jzx_backoff){.initial_delay_ns = JZX_MS(1), .factor = 1e6, .max_delay_ns = JZX_MS(5)},
+        JZX_UNLIMITED, INT32_MAX);
     trace_clear();
     expect_delay(&timing, root, 1, 1);
     for (uint32_t i = 2; i < 2000; i++)
@@ -132,22 +136,28 @@ static void expect_jitter(jzx_backoff backoff, uint64_t least, uint64_t most) {
 }
 
 JZX_TEST(jitter_stays_within_its_bounds_and_uses_them, "C+sup") {
-    expect_jitter((jzx_backoff){.initial_delay_ms = 100, .factor = 1.0, .jitter_ms = 50}, 50, 150);
-    expect_jitter((jzx_backoff){.initial_delay_ms = 20, .factor = 1.0, .jitter_ms = 70}, 0, 90);
     expect_jitter(
-        (jzx_backoff){.initial_delay_ms = 30, .factor = 1, .max_delay_ms = 40, .jitter_ms = 30}, 0,
-        40);
-    expect_jitter((jzx_backoff){.initial_delay_ms = 60,
+        (jzx_backoff){.initial_delay_ns = JZX_MS(100), .factor = 1.0, .jitter_ns = JZX_MS(50)}, 50,
+        150);
+    expect_jitter(
+        (jzx_backoff){.initial_delay_ns = JZX_MS(20), .factor = 1.0, .jitter_ns = JZX_MS(70)}, 0,
+        90);
+    expect_jitter((jzx_backoff){.initial_delay_ns = JZX_MS(30),
+                                .factor = 1,
+                                .max_delay_ns = JZX_MS(40),
+                                .jitter_ns = JZX_MS(30)},
+                  0, 40);
+    expect_jitter((jzx_backoff){.initial_delay_ns = JZX_MS(60),
                                 .kind = JZX_BACKOFF_CONSTANT,
-                                .max_delay_ms = 60,
-                                .jitter_ms = 20},
+                                .max_delay_ns = JZX_MS(60),
+                                .jitter_ns = JZX_MS(20)},
                   40, 60);
 }
 
 JZX_TEST(a_child_that_ran_for_the_stable_time_begins_anew, "C22", "C+sup", "X21") {
     struct timing timing = nursery_open();
     jzx_actor_id root =
-        lone_child(&timing, (jzx_backoff){.initial_delay_ms = 100}, JZX_UNLIMITED, 0);
+        lone_child(&timing, (jzx_backoff){.initial_delay_ns = JZX_MS(100)}, JZX_UNLIMITED, 0);
     trace_clear();
     expect_delay(&timing, root, 1, 100);
     expect_delay(&timing, root, 2, 200);
@@ -158,7 +168,7 @@ JZX_TEST(a_child_that_ran_for_the_stable_time_begins_anew, "C22", "C+sup", "X21"
     expect_delay(&timing, root, 2, 200);
     nursery_close(&timing, root);
     timing = nursery_open();
-    root = lone_child(&timing, (jzx_backoff){.initial_delay_ms = 100}, JZX_UNLIMITED, 30);
+    root = lone_child(&timing, (jzx_backoff){.initial_delay_ns = JZX_MS(100)}, JZX_UNLIMITED, 30);
     trace_clear();
     expect_delay(&timing, root, 1, 100);
     timing_advance(&timing, JZX_MS(29));
@@ -170,7 +180,7 @@ JZX_TEST(a_child_that_ran_for_the_stable_time_begins_anew, "C22", "C+sup", "X21"
 
 JZX_TEST(a_stable_child_that_fails_the_first_time_is_at_its_first_attempt, "C+sup") {
     struct timing timing = nursery_open();
-    jzx_actor_id root = lone_child(&timing, (jzx_backoff){.initial_delay_ms = 100}, 3, 0);
+    jzx_actor_id root = lone_child(&timing, (jzx_backoff){.initial_delay_ns = JZX_MS(100)}, 3, 0);
     trace_clear();
     timing_advance(&timing, JZX_SECOND(3600));
     expect_delay(&timing, root, 1, 100);
@@ -194,9 +204,9 @@ static void fail_at(uint32_t intensity, uint32_t period_ms, const uint64_t *at_m
                     bool gives_up) {
     static const jzx_child_spec specs[] = {{TOY("w")}};
     struct timing timing = nursery_open();
-    jzx_actor_id root =
-        nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.intensity = intensity, .period_ms = period_ms,
-                                                   JZX_CHILDREN(specs)));
+    jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.intensity = intensity,
+                                                                   .period_ns = JZX_MS(period_ms),
+                                                                   JZX_CHILDREN(specs)));
     for (size_t i = 0; i < count; i++) {
         timing_advance_to(&timing, JZX_MS(1000 + at_ms[i]));
         JZX_EXPECT_EQ(fail_gives_up(&timing, root), gives_up && i + 1 == count);
@@ -279,8 +289,8 @@ JZX_TEST(intensity_counts_failures_of_all_children_and_each_once, "C22", "C+inv"
 JZX_TEST(giving_up_does_not_wait_for_a_backoff, "C22", "C+sup", "C+inv") {
     struct timing timing = nursery_open();
     const jzx_child_spec specs[] = {{TOY("a")},
-                                    {TOY("w"), .backoff = {.initial_delay_ms = 1000}},
-                                    {TOY("z"), .backoff = {.initial_delay_ms = 3000}}};
+                                    {TOY("w"), .backoff = {.initial_delay_ns = JZX_MS(1000)}},
+                                    {TOY("z"), .backoff = {.initial_delay_ns = JZX_MS(3000)}}};
     jzx_actor_id root =
         nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.intensity = 2, JZX_CHILDREN(specs)));
     tell(&timing, root, "w", TOY_FAIL);

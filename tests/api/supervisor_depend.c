@@ -168,9 +168,9 @@ JZX_TEST(rest_for_one_brings_down_the_dependents_alone_and_starts_them_after, "D
 
 JZX_TEST(two_branches_that_fail_wait_each_for_their_own_delay, "D+sup") {
     static const jzx_child_spec specs[] = {
-        {TOY("a"), .backoff = {.initial_delay_ms = 5000}},
+        {TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(5000)}},
         {TOY("a1"), .depends_on = {"a"}},
-        {TOY("b"), .backoff = {.initial_delay_ms = 100}},
+        {TOY("b"), .backoff = {.initial_delay_ns = JZX_MS(100)}},
         {TOY("b1"), .depends_on = {"b"}},
     };
     struct timing timing = nursery_open();
@@ -530,15 +530,16 @@ static void g_open(jzx_strategy strategy) {
                 g.lists[i][count++] = g.names[k];
         }
         /* From the last to the first, so that the list is of no help. */
-        specs[NODES - 1 - i] = (jzx_child_spec){
-            .name = g.names[i],
-            .behavior = toy,
-            .init = g_init,
-            .cleanup = g_cleanup,
-            .state = g.names[i],
-            .mode = g_below(3) == 0 ? JZX_TRANSIENT : JZX_PERMANENT,
-            .service = service,
-            .backoff = {.initial_delay_ms = 100 * g_below(3), .max_delay_ms = 1000}};
+        specs[NODES - 1 - i] =
+            (jzx_child_spec){.name = g.names[i],
+                             .behavior = toy,
+                             .init = g_init,
+                             .cleanup = g_cleanup,
+                             .state = g.names[i],
+                             .mode = g_below(3) == 0 ? JZX_TRANSIENT : JZX_PERMANENT,
+                             .service = service,
+                             .backoff = {.initial_delay_ns = JZX_MS(100) * g_below(3),
+                                         .max_delay_ns = JZX_MS(1000)}};
         memcpy(specs[NODES - 1 - i].depends_on, g.lists[i], sizeof g.lists[i]);
     }
     assert_int_equal(
@@ -609,6 +610,77 @@ JZX_TEST(random_graphs_keep_their_order_whatever_happens, "D+sup", "C21") {
             return;
         }
     }
+}
+
+/* ---- a name that is taken over ---- */
+
+JZX_TEST(a_child_that_takes_over_a_name_is_needed_as_the_one_before, "D+sup") {
+    static const jzx_child_spec store = SERVICE(TOY("store"));
+    static const jzx_child_spec circle = SERVICE(TOY("store"), .depends_on = {"web"});
+    struct timing timing = nursery_open();
+    jzx_actor_id root = shop_open(&timing, JZX_REST_FOR_ONE, JZX_NOBODY);
+    JZX_EXPECT_EQ(jzx_supervisor_remove(timing.loop, root, "store"), JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &circle, sizeof circle, JZX_NOBODY),
+                  JZX_OK);
+    timing_step(&timing);
+    JZX_EXPECT_EQ(state_of(&timing, root, "store"), JZX_CHILD_UNKNOWN);
+    for (int i = 0; i < 2; i++) { /* then before the one before has ended */
+        JZX_EXPECT_EQ(jzx_supervisor_add(timing.loop, root, &store, sizeof store, JZX_NOBODY),
+                      JZX_OK);
+        timing_step(&timing);
+        expect_trace("-storeS +store ");
+        if (i == 0)
+            JZX_EXPECT_EQ(jzx_supervisor_remove(timing.loop, root, "store"), JZX_OK);
+    }
+    JZX_EXPECT_EQ(jzx_actor_fail(timing.loop, child_of(&timing, root, "store")), JZX_OK);
+    timing_step(&timing);
+    expect_trace("-storeF -webS -indexS ");
+    timing_advance(&timing, JZX_SECOND(1));
+    expect_trace("+store +index +web ");
+    nursery_close(&timing, root);
+    expect_trace("-webS -indexS -storeS -logS ");
+}
+
+/* ---- a failure while the tree starts ---- */
+
+static bool was_hasty;
+
+/* Fails by its first message, before others have begun. */
+static jzx_err hasty_init(jzx_context *ctx) {
+    trace_start(ctx->state);
+    if (!was_hasty)
+        JZX_EXPECT_EQ(jzx_send(ctx->loop, ctx->self, ctx->self, NULL, 0, TOY_FAIL), JZX_OK);
+    was_hasty = true;
+    return JZX_OK;
+}
+
+JZX_TEST(a_tree_has_not_started_while_one_for_all_waits_to_start_again, "D+sup", "C21") {
+    static const jzx_child_spec specs[] = {
+        {FUSSY("late"), .depends_on = {JZX_DEPENDS_ON_NOBODY}},
+        {.name = "hasty",
+         .behavior = toy,
+         .init = hasty_init,
+         .cleanup = toy_cleanup,
+         .state = (void *)(uintptr_t) "hasty",
+         .backoff = {.initial_delay_ms = 1000}},
+    };
+    struct timing timing = nursery_open();
+    jzx_child_state state = JZX_CHILD_UNKNOWN;
+    was_hasty = false;
+    failures_left = 2;
+    jzx_actor_id root =
+        nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.strategy = JZX_ONE_FOR_ALL, .intensity = 10,
+                                                   JZX_CHILDREN(specs)));
+    expect_trace("+hasty -hastyF -lateS ");
+    JZX_EXPECT_EQ(state_of(&timing, root, "hasty"), JZX_CHILD_WAITING);
+    JZX_EXPECT_EQ(jzx_clock_advance(timing.clock, JZX_SECOND(2)), JZX_OK);
+    /* the first start has not succeeded: an init that fails is not tried again */
+    JZX_EXPECT_EQ(jzx_loop_step(timing.loop, JZX_NEVER), JZX_ERR_ESCALATED);
+    JZX_EXPECT_EQ(jzx_supervisor_child_state(timing.loop, root, "late", &state),
+                  JZX_ERR_NO_SUCH_ACTOR);
+    JZX_EXPECT_EQ(escalations, 1);
+    timing_close(&timing);
 }
 
 /* ---- memory ---- */

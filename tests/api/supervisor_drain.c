@@ -341,7 +341,7 @@ static struct timing open_told(void) {
 }
 
 JZX_TEST(what_shutdown_ms_leaves_is_told_with_its_count) {
-    const jzx_child_spec specs[] = {{JOB("a", 0), .shutdown_ms = 30}};
+    const jzx_child_spec specs[] = {{JOB("a", 0), .shutdown_ns = JZX_MS(30)}};
     struct timing timing = open_told();
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
     jzx_actor_id a = child_of(&timing, root, "a");

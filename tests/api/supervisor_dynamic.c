@@ -112,7 +112,7 @@ JZX_TEST(an_added_child_whose_init_fails_is_forgotten_and_counts_for_nothing, "C
 /* There is room for the collector, the root, a and b. */
 JZX_TEST(an_added_child_that_cannot_be_spawned_does_not_hold_up_a_plan, "C21", "C+fail") {
     for (int replies = 0; replies < 2; replies++) {
-        const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ms = 10}},
+        const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(10)}},
                                         {TOY("b")}};
         struct timing timing = nursery_open_with(&JZX_CONFIG(.max_actors = 4));
         jzx_actor_id who = collector(&timing);
@@ -174,7 +174,7 @@ JZX_TEST(every_add_is_answered_once_when_its_supervisor_is_killed, "C21", "C+inv
 
 JZX_TEST(a_removed_child_is_stopped_and_forgotten_in_every_state, "C21") {
     const jzx_child_spec specs[] = {{TOY("r")},
-                                    {TOY("w"), .backoff = {.initial_delay_ms = 100}},
+                                    {TOY("w"), .backoff = {.initial_delay_ns = JZX_MS(100)}},
                                     {TOY("s"), .mode = JZX_TRANSIENT},
                                     {TOY("z")}};
     struct timing timing = nursery_open();
@@ -225,7 +225,7 @@ JZX_TEST(a_child_is_removed_while_it_starts_or_stops, "C21") {
 
 JZX_TEST(a_restart_by_hand_is_at_once_and_no_failure, "C21", "C22", "E+sem") {
     const jzx_child_spec specs[] = {{TOY("r")},
-                                    {TOY("w"), .backoff = {.initial_delay_ms = 100}},
+                                    {TOY("w"), .backoff = {.initial_delay_ns = JZX_MS(100)}},
                                     {TOY("s"), .mode = JZX_TRANSIENT},
                                     {TOY("u"), .mode = JZX_TEMPORARY}};
     for (int strategy = JZX_ONE_FOR_ONE; strategy <= JZX_REST_FOR_ONE; strategy++) {
@@ -251,7 +251,7 @@ JZX_TEST(a_restart_by_hand_is_at_once_and_no_failure, "C21", "C22", "E+sem") {
 }
 
 JZX_TEST(a_restart_by_hand_does_not_wait_for_the_backoff, "C21", "C+sup") {
-    const jzx_child_spec specs[] = {{TOY("w"), .backoff = {.initial_delay_ms = 100}}};
+    const jzx_child_spec specs[] = {{TOY("w"), .backoff = {.initial_delay_ns = JZX_MS(100)}}};
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
     tell(&timing, root, "w", TOY_FAIL);
@@ -266,7 +266,7 @@ JZX_TEST(a_restart_by_hand_does_not_wait_for_the_backoff, "C21", "C+sup") {
 }
 
 JZX_TEST(a_restart_by_hand_during_a_plan_brings_back_one_that_had_ended, "C21") {
-    const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ms = 10}},
+    const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(10)}},
                                     {TOY("s"), .mode = JZX_TRANSIENT}};
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(

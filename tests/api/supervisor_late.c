@@ -158,10 +158,10 @@ static void *stop_while_held(void *arg) {
     return NULL;
 }
 
-static void stop_late(uint64_t after_ms, uint32_t shutdown_ms, jzx_exit_reason reason) {
+static void stop_late(uint64_t after_ms, uint64_t shutdown_ns, jzx_exit_reason reason) {
     struct late late;
     stop_after_ms = after_ms;
-    late_open(&late, (jzx_child_spec){.shutdown_ms = shutdown_ms});
+    late_open(&late, (jzx_child_spec){.shutdown_ns = shutdown_ns});
     late_run(&late, stop_while_held);
     JZX_EXPECT_EQ(atomic_load(&ended_with[reason]), 1);
     JZX_EXPECT_EQ(escalations, 0);
@@ -171,7 +171,7 @@ JZX_TEST(a_child_that_does_not_stop_in_time_is_killed, "D+sup", "X21") {
     stop_late(4999, 0, JZX_EXIT_SHUTDOWN);
     stop_late(5000, 0, JZX_EXIT_KILLED);
     stop_late(4000, JZX_NONE, JZX_EXIT_KILLED);
-    stop_late(4000, JZX_UNLIMITED, JZX_EXIT_SHUTDOWN);
+    stop_late(4000, JZX_NEVER, JZX_EXIT_SHUTDOWN);
 }
 
 /* ---- the time to start ---- */
@@ -311,7 +311,7 @@ static void *stop_loop_while_held(void *arg) {
 
 JZX_TEST(a_tree_that_does_not_stop_by_the_deadline_of_the_loop_is_reported, "D+stop", "D+sup") {
     struct late late;
-    late_open(&late, (jzx_child_spec){.shutdown_ms = JZX_UNLIMITED});
+    late_open(&late, (jzx_child_spec){.shutdown_ns = JZX_NEVER});
     atomic_store(&late_events, 0);
     JZX_EXPECT_EQ(
         jzx_loop_set_observer(late.timing.loop, &JZX_OBSERVER(.on_event = see_late), NULL), JZX_OK);

@@ -21,7 +21,7 @@ JZX_TEST(an_event_says_who_ended_why_and_what_happens_next, "C+sys", "C+inv") {
     struct timing timing = nursery_open();
     jzx_actor_id listener = listener_spawn(&timing, 0);
     static const jzx_child_spec specs[] = {
-        {TOY("a"), .backoff = {.initial_delay_ms = 30, .max_delay_ms = 1000}}};
+        {TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(30), .max_delay_ns = JZX_MS(1000)}}};
     jzx_actor_id root =
         nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.listener = listener, JZX_CHILDREN(specs)));
     jzx_actor_id first = child_of(&timing, root, "a");
@@ -214,8 +214,8 @@ JZX_TEST(a_listener_that_has_ended_is_missed_by_nobody, "C+sys") {
 JZX_TEST(a_killed_supervisor_tells_nothing_more_and_leaks_nothing, "C+sys", "C+fail") {
     struct timing timing = nursery_open();
     jzx_actor_id listener = listener_spawn(&timing, 0);
-    static const jzx_child_spec leaves[] = {{TOY("x")},
-                                            {TOY("y"), .backoff = {.initial_delay_ms = 50}}};
+    static const jzx_child_spec leaves[] = {
+        {TOY("x")}, {TOY("y"), .backoff = {.initial_delay_ns = JZX_MS(50)}}};
     const jzx_supervisor_opts below = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(leaves));
     const jzx_child_spec specs[] = {{.name = "s", .supervisor = &below}};
     jzx_actor_id root =

@@ -101,8 +101,9 @@ JZX_TEST(an_urgent_message_alone_is_kept_and_one_that_nobody_will_handle_is_dead
          "X15") {
     for (int again = 0; again < 2; again++) {
         struct timing timing = nursery_open();
-        jzx_actor_id root = listener(
-            &timing, (jzx_child_spec){.keep_mailbox = true, .backoff.initial_delay_ms = 100});
+        jzx_actor_id root =
+            listener(&timing, (jzx_child_spec){.keep_mailbox = true,
+                                               .backoff.initial_delay_ns = JZX_MS(100)});
         jzx_actor_id id = child_of(&timing, root, "l");
         send_urgent(&timing, id, TOY_FAIL);
         send_urgent(&timing, id, FIRST + 10);
@@ -131,8 +132,8 @@ JZX_TEST(a_mailbox_that_is_not_kept_becomes_dead_letters, "C21", "X14") {
 
 JZX_TEST(kept_mail_waits_for_the_backoff_and_is_in_the_books, "C21", "C+sup", "X14") {
     struct timing timing = nursery_open();
-    jzx_actor_id root =
-        listener(&timing, (jzx_child_spec){.keep_mailbox = true, .backoff.initial_delay_ms = 100});
+    jzx_actor_id root = listener(
+        &timing, (jzx_child_spec){.keep_mailbox = true, .backoff.initial_delay_ns = JZX_MS(100)});
     jzx_actor_id id = send_all(&timing, root, TOY_EXIT_FAIL);
     timing_step(&timing);
     jzx_stats stats = fixture_stats(timing.loop);
@@ -152,7 +153,7 @@ static void never_restarted(int how) {
     jzx_actor_id root =
         listener(&timing, (jzx_child_spec){.keep_mailbox = true,
                                            .mode = how == 0 ? JZX_TRANSIENT : JZX_PERMANENT,
-                                           .backoff.initial_delay_ms = 100});
+                                           .backoff.initial_delay_ns = JZX_MS(100)});
     send_all(&timing, root, how == 0 ? TOY_STOP : TOY_FAIL);
     timing_step(&timing);
     if (how == 1)

@@ -33,7 +33,7 @@ static jzx_err spawn_tree(const struct timing *timing, jzx_strategy strategy, jz
     const jzx_child_spec specs[] = {
         {TOY("a"), .keep_mailbox = true},
         {.name = "s", .supervisor = &below},
-        {TOY("b"), .backoff = {.initial_delay_ms = 5}},
+        {TOY("b"), .backoff = {.initial_delay_ns = JZX_MS(5)}},
         {.name = "plain", .behavior = toy},
     };
     return jzx_spawn_supervisor(timing->loop,

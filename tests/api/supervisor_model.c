@@ -199,12 +199,12 @@ static void m_start_plan(struct m_super *super) {
 /* ---- the model: failures ---- */
 
 static uint64_t m_delay_ms(const jzx_backoff *backoff, uint32_t n) {
-    if (backoff->initial_delay_ms == 0)
+    if (backoff->initial_delay_ns == 0)
         return 0;
-    uint64_t delay = backoff->initial_delay_ms;
-    for (uint32_t i = 0; i < n && delay < backoff->max_delay_ms; i++)
-        delay = backoff->kind == JZX_BACKOFF_CONSTANT ? delay + backoff->step_ms : delay * 2;
-    return delay < backoff->max_delay_ms ? delay : backoff->max_delay_ms;
+    uint64_t delay = backoff->initial_delay_ns;
+    for (uint32_t i = 0; i < n && delay < backoff->max_delay_ns; i++)
+        delay = backoff->kind == JZX_BACKOFF_CONSTANT ? delay + backoff->step_ns : delay * 2;
+    return (delay < backoff->max_delay_ns ? delay : backoff->max_delay_ns) / JZX_MS(1);
 }
 
 static bool m_too_many(struct m_super *super) {
@@ -214,7 +214,7 @@ static bool m_too_many(struct m_super *super) {
     assert_true(super->failure_count < 256);
     super->failures_ms[super->failure_count++] = now_ms();
     for (size_t i = 0; i < super->failure_count; i++)
-        recent += now_ms() - super->failures_ms[i] <= super->opts->period_ms;
+        recent += JZX_MS(now_ms() - super->failures_ms[i]) <= super->opts->period_ns;
     return recent > (super->opts->intensity == JZX_NONE ? 0 : super->opts->intensity);
 }
 
@@ -272,8 +272,8 @@ static void m_ended(struct m_super *super, struct m_child *child, jzx_exit_reaso
         return;
     }
     const jzx_child_spec *spec = child->spec;
-    if (now_ms() - child->ran_from_ms >=
-        (spec->stable_ms != 0 ? spec->stable_ms : super->opts->stable_ms))
+    if (JZX_MS(now_ms() - child->ran_from_ms) >=
+        (spec->stable_ns != 0 ? spec->stable_ns : super->opts->stable_ns))
         child->attempt = 0;
     uint64_t delay_ms = m_delay_ms(&spec->backoff, child->attempt++);
     if (spec->max_attempts != 0 && child->attempt > spec->max_attempts) {
@@ -468,24 +468,25 @@ static void remove_child(struct m_super *super, jzx_actor_id id, struct m_child 
 }
 
 static jzx_child_spec random_leaf(char *name, size_t number) {
-    static const uint32_t delays[] = {0, 0, 10, 30};
+    static const uint32_t delays_ms[] = {0, 0, 10, 30};
     jzx_child_spec spec = {TOY(name)};
     snprintf(name, 8, "c%zu_", number);
     spec.mode = (jzx_child_mode)below(3);
-    spec.backoff = (jzx_backoff){.initial_delay_ms = delays[below(4)], .max_delay_ms = 200};
-    if (spec.backoff.initial_delay_ms == 0)
-        spec.backoff.max_delay_ms = 0;
-    if (spec.backoff.initial_delay_ms != 0 && below(2)) {
+    spec.backoff =
+        (jzx_backoff){.initial_delay_ns = JZX_MS(delays_ms[below(4)]), .max_delay_ns = JZX_MS(200)};
+    if (spec.backoff.initial_delay_ns == 0)
+        spec.backoff.max_delay_ns = 0;
+    if (spec.backoff.initial_delay_ns != 0 && below(2)) {
         spec.backoff.kind = JZX_BACKOFF_CONSTANT;
-        spec.backoff.step_ms = 20;
+        spec.backoff.step_ns = JZX_MS(20);
     }
     if (below(4) == 0)
         spec.max_attempts = 1 + (uint32_t)below(3);
     if (below(4) == 0)
-        spec.stable_ms = 20;
-    if (spec.backoff.initial_delay_ms != 0 && below(2)) {
+        spec.stable_ns = JZX_MS(20);
+    if (spec.backoff.initial_delay_ns != 0 && below(2)) {
         spec.service = true;
-        spec.stable_ms = below(2) ? 30 : 100;
+        spec.stable_ns = JZX_MS(below(2) ? 30 : 100);
         spec.jitter_percent = JZX_NONE;
     }
     return spec;
@@ -556,9 +557,10 @@ static const jzx_supervisor_opts *random_tree(unsigned depth) {
     m.spec_count += count;
     *opts = JZX_SUPERVISOR_OPTS(.strategy = (jzx_strategy)below(4),
                                 .intensity = intensities[depth == 0 ? 2 + below(3) : below(5)],
-                                .period_ms = below(2) ? 60 : 1000, .stable_ms = below(2) ? 30 : 300,
-                                .children = specs, .child_count = count,
-                                .child_size = sizeof specs[0], .listener = m.listener);
+                                .period_ns = JZX_MS(below(2) ? 60 : 1000),
+                                .stable_ns = JZX_MS(below(2) ? 30 : 300), .children = specs,
+                                .child_count = count, .child_size = sizeof specs[0],
+                                .listener = m.listener);
     for (size_t i = 0; i < count; i++) {
         size_t number = (size_t)(&specs[i] - m.specs);
         specs[i] = random_leaf(m.names[number], number);

@@ -33,7 +33,7 @@ static jzx_err hit_first_init(jzx_context *ctx) {
 }
 
 static void fail_in_first_start(jzx_strategy strategy, uint32_t delay_ms, const char *then) {
-    const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ms = delay_ms}},
+    const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(delay_ms)}},
                                     {.name = "b",
                                      .behavior = toy,
                                      .init = hit_first_init,
@@ -79,8 +79,8 @@ JZX_TEST(a_first_start_that_fails_makes_the_supervisor_give_up, "D+sup", "C22") 
 
 JZX_TEST(a_failure_while_a_plan_waits_begins_the_plan_anew, "C21", "C22") {
     const jzx_child_spec specs[] = {{TOY("a")},
-                                    {TOY("b"), .backoff = {.initial_delay_ms = 100}},
-                                    {TOY("c"), .backoff = {.initial_delay_ms = 50}}};
+                                    {TOY("b"), .backoff = {.initial_delay_ns = JZX_MS(100)}},
+                                    {TOY("c"), .backoff = {.initial_delay_ns = JZX_MS(50)}}};
     struct timing timing = nursery_open();
     jzx_actor_id root =
         nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.strategy = JZX_REST_FOR_ONE, .intensity = 10,
@@ -100,7 +100,8 @@ JZX_TEST(a_failure_while_a_plan_waits_begins_the_plan_anew, "C21", "C22") {
 }
 
 JZX_TEST(a_supervisor_that_is_stopped_while_a_plan_waits_or_starts_is_done_at_once, "D+sup") {
-    const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ms = 100}}, {TOY("b")}};
+    const jzx_child_spec specs[] = {{TOY("a"), .backoff = {.initial_delay_ns = JZX_MS(100)}},
+                                    {TOY("b")}};
     for (int strategy = JZX_ONE_FOR_ONE; strategy <= JZX_DYNAMIC; strategy++) {
         struct timing timing = nursery_open();
         jzx_actor_id root = nursery_tree(
@@ -144,13 +145,13 @@ JZX_TEST(the_time_of_an_init_is_no_time_that_the_child_ran, "C+sup", "C22") {
                                      .init = slow_init,
                                      .cleanup = toy_cleanup,
                                      .state = (void *)(uintptr_t) "a",
-                                     .start_ms = JZX_UNLIMITED,
-                                     .backoff = {.initial_delay_ms = 100}}};
+                                     .start_ns = JZX_NEVER,
+                                     .backoff = {.initial_delay_ns = JZX_MS(100)}}};
     struct timing timing = nursery_open();
     init_clock = timing.clock;
     init_takes_ms = 0;
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
-    init_takes_ms = 6000; /* more than stable_ms */
+    init_takes_ms = 6000; /* more than stable_ns */
     failures_left = 3;
     tell(&timing, root, "a", TOY_FAIL);
     for (uint32_t attempt = 1; attempt <= 4; attempt++) {
@@ -177,14 +178,14 @@ JZX_TEST(the_beginning_of_time_is_a_time_to_start_at, "C+sup") {
 
 /* ---- time to stop; what happens when it is over is in supervisor_late.c ---- */
 
-static void stop_slowly(uint32_t shutdown_ms, uint64_t takes_ms, const char *then) {
+static void stop_slowly(uint64_t shutdown_ns, uint64_t takes_ms, const char *then) {
     const jzx_child_spec specs[] = {{TOY("a")},
                                     {.name = "b",
                                      .behavior = toy,
                                      .cleanup = toy_cleanup,
                                      .state = (void *)(uintptr_t) "b",
                                      .priority = JZX_PRIORITY_LOW,
-                                     .shutdown_ms = shutdown_ms},
+                                     .shutdown_ns = shutdown_ns},
                                     {TOY("c")}};
     struct timing timing = nursery_open();
     jzx_actor_id root = nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(JZX_CHILDREN(specs)));
@@ -203,8 +204,8 @@ static void stop_slowly(uint32_t shutdown_ms, uint64_t takes_ms, const char *the
 
 JZX_TEST(a_child_has_its_time_to_stop_before_the_one_before_it_is_asked, "D+sup", "X21") {
     stop_slowly(0, 4999, "-cS -bS -aS ");
-    stop_slowly(200, 199, "-cS -bS -aS ");
-    stop_slowly(JZX_UNLIMITED, 100000000, "-cS -bS -aS ");
+    stop_slowly(JZX_MS(200), 199, "-cS -bS -aS ");
+    stop_slowly(JZX_NEVER, 100000000, "-cS -bS -aS ");
     stop_slowly(JZX_NONE, 0, "-cS -bK -aS ");
 }
 

@@ -5,14 +5,14 @@
 
 /* The values that D+sup gives. */
 static void expect_service_defaults(const jzx_child_spec *spec) {
-    JZX_EXPECT_EQ(spec->start_ms, 10000);
-    JZX_EXPECT_EQ(spec->shutdown_ms, 10000);
-    JZX_EXPECT_EQ(spec->stable_ms, 5000);
+    JZX_EXPECT_EQ(spec->start_ns, JZX_SECOND(10));
+    JZX_EXPECT_EQ(spec->shutdown_ns, JZX_SECOND(10));
+    JZX_EXPECT_EQ(spec->stable_ns, JZX_SECOND(5));
     JZX_EXPECT_EQ(spec->backoff.kind, JZX_BACKOFF_EXPONENTIAL);
-    JZX_EXPECT_EQ(spec->backoff.initial_delay_ms, 1000);
-    JZX_EXPECT_EQ(spec->backoff.max_delay_ms, 90000);
+    JZX_EXPECT_EQ(spec->backoff.initial_delay_ns, JZX_SECOND(1));
+    JZX_EXPECT_EQ(spec->backoff.max_delay_ns, JZX_SECOND(90));
     JZX_EXPECT(spec->backoff.factor == 2.0);
-    JZX_EXPECT_EQ(spec->backoff.jitter_ms, 0);
+    JZX_EXPECT_EQ(spec->backoff.jitter_ns, 0);
     JZX_EXPECT_EQ(spec->jitter_percent, 10);
     JZX_EXPECT_EQ(spec->max_attempts, 0);
     JZX_EXPECT(spec->service);
@@ -37,8 +37,8 @@ JZX_TEST(wrong_sizes_and_fields_of_services_are_refused, "D+sup", "X21") {
     JZX_EXPECT_EQ(jzx_service_init(&spec, 0), JZX_ERR_INVALID_ARG);
     JZX_EXPECT_EQ(jzx_service_init(&spec, sizeof spec + 1), JZX_ERR_INVALID_ARG);
     const jzx_child_spec wrong[] = {{TOY("a"), .jitter_percent = 101},
-                                    {TOY("a"), .stable_ms = (uint32_t)INT32_MAX + 1}};
-    const char *const named[] = {"jitter_percent", "stable_ms"};
+                                    {TOY("a"), .stable_ns = (uint64_t)INT64_MAX + 1}};
+    const char *const named[] = {"jitter_percent", "stable_ns"};
     for (size_t i = 0; i < 2; i++) {
         const jzx_supervisor_opts opts =
             JZX_SUPERVISOR_OPTS(.children = &wrong[i], .child_count = 1,
@@ -76,10 +76,11 @@ JZX_TEST(attempts_are_reset_by_a_run_of_the_stable_threshold_and_by_no_shorter_o
     jzx_actor_id listener = listener_spawn(&timing, 0);
     const jzx_child_spec specs[] = {
         JZX_SERVICE(TOY("a"), .jitter_percent = JZX_NONE),
-        {TOY("b"), .backoff = {.initial_delay_ms = 1000, .max_delay_ms = 90000}, .stable_ms = 700}};
-    jzx_actor_id root =
-        nursery_tree(&timing, &JZX_SUPERVISOR_OPTS(.stable_ms = 60000, .intensity = JZX_UNLIMITED,
-                                                   .listener = listener, JZX_CHILDREN(specs)));
+        {TOY("b"), .backoff = {.initial_delay_ns = JZX_MS(1000), .max_delay_ns = JZX_MS(90000)},
+         .stable_ns = JZX_MS(700)}};
+    jzx_actor_id root = nursery_tree(
+        &timing, &JZX_SUPERVISOR_OPTS(.stable_ns = JZX_MS(60000), .intensity = JZX_UNLIMITED,
+                                      .listener = listener, JZX_CHILDREN(specs)));
     const char *const names[] = {"a", "b"};
     const uint64_t stable_ms[] = {5000, 700};
     for (int i = 0; i < 2; i++) {
@@ -110,7 +111,7 @@ static void collect_delays(uint64_t *delays, uint32_t count) {
         timing_advance(&timing, JZX_SECOND(5));
         tell(&timing, root, "a", TOY_FAIL);
         delays[i] = last_heard()->delay_ns;
-        timing_advance(&timing, delays[i]);
+        timing_advance(&timing, delays[i] + JZX_MS(1)); /* it is rounded up */
     }
     nursery_close(&timing, root);
 }

@@ -39,6 +39,9 @@ static void expect_wrong_child(jzx_child_spec wrong, const char *field) {
 
 #define WRONG(field, ...) expect_wrong_child((jzx_child_spec){__VA_ARGS__}, field)
 
+/* The first that is no span any more. */
+#define BEYOND ((uint64_t)INT64_MAX + 1)
+
 static void wait_a_little(jzx_context *ctx) {
     (void)jzx_yield(ctx);
 }
@@ -54,9 +57,10 @@ JZX_TEST(wrong_children_are_named_and_start_nothing, "X21", "C21", "C+sup") {
     WRONG("name", .name = long_name, .behavior = toy);
     WRONG("mode", TOY("x"), .mode = (jzx_child_mode)3);
     WRONG("mode", TOY("x"), .mode = (jzx_child_mode)-1);
-    WRONG("shutdown_ms", TOY("x"), .shutdown_ms = (uint32_t)INT32_MAX + 1);
-    WRONG("start_ms", TOY("x"), .start_ms = (uint32_t)INT32_MAX + 1);
-    WRONG("start_ms", TOY("x"), .start_ms = JZX_NONE);
+    WRONG("shutdown_ns", TOY("x"), .shutdown_ns = BEYOND);
+    WRONG("start_ns", TOY("x"), .start_ns = BEYOND);
+    WRONG("start_ns", TOY("x"), .start_ns = JZX_NONE);
+    WRONG("stable_ns", TOY("x"), .stable_ns = JZX_NEVER - 1);
     WRONG("significant", TOY("x"), .significant = true);
     WRONG("significant", TOY("x"), .significant = true, .mode = JZX_TRANSIENT); /* never acts */
     WRONG("mailbox_cap", TOY("x"), .mailbox_cap = JZX_MAILBOX_CAP_MAX + 1);
@@ -68,12 +72,11 @@ JZX_TEST(wrong_children_are_named_and_start_nothing, "X21", "C21", "C+sup") {
 }
 
 JZX_TEST(wrong_backoffs_are_named_and_start_nothing, "X21", "C+sup") {
-    const uint32_t beyond = (uint32_t)INT32_MAX + 1;
     WRONG("backoff.kind", TOY("x"), .backoff.kind = (jzx_backoff_kind)3);
-    WRONG("backoff.initial_delay_ms", TOY("x"), .backoff.initial_delay_ms = beyond);
-    WRONG("backoff.step_ms", TOY("x"), .backoff.step_ms = beyond);
-    WRONG("backoff.max_delay_ms", TOY("x"), .backoff.max_delay_ms = beyond);
-    WRONG("backoff.jitter_ms", TOY("x"), .backoff.jitter_ms = beyond);
+    WRONG("backoff.initial_delay_ns", TOY("x"), .backoff.initial_delay_ns = BEYOND);
+    WRONG("backoff.step_ns", TOY("x"), .backoff.step_ns = BEYOND);
+    WRONG("backoff.max_delay_ns", TOY("x"), .backoff.max_delay_ns = BEYOND);
+    WRONG("backoff.jitter_ns", TOY("x"), .backoff.jitter_ns = BEYOND);
     WRONG("backoff.factor", TOY("x"), .backoff.factor = (double)NAN);
     WRONG("backoff.factor", TOY("x"), .backoff.factor = -2.0);
     WRONG("backoff.factor", TOY("x"), .backoff.factor = 0.5);
@@ -90,8 +93,8 @@ JZX_TEST(wrong_supervisors_are_named_and_start_nothing, "X21", "C21", "C22") {
     expect_wrong(&JZX_SUPERVISOR_OPTS(.strategy = (jzx_strategy)4), "strategy");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.auto_shutdown = (jzx_auto_shutdown)3), "auto_shutdown");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.intensity = 65536), "intensity");
-    expect_wrong(&JZX_SUPERVISOR_OPTS(.period_ms = JZX_NONE), "period_ms");
-    expect_wrong(&JZX_SUPERVISOR_OPTS(.stable_ms = (uint32_t)INT32_MAX + 1), "stable_ms");
+    expect_wrong(&JZX_SUPERVISOR_OPTS(.period_ns = JZX_NONE), "period_ns");
+    expect_wrong(&JZX_SUPERVISOR_OPTS(.stable_ns = BEYOND), "stable_ns");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.child_count = 1, .child_size = sizeof one[0]), "children");
     expect_wrong(&JZX_SUPERVISOR_OPTS(.children = one, .child_count = 1), "child_size");
     expect_wrong(

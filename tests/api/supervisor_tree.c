@@ -6,18 +6,18 @@
 #define TREE(root_intensity, mid_intensity, low_intensity)                                         \
     static const jzx_child_spec low_children[] = {{TOY("x")}, {TOY("w")}, {TOY("y")}};             \
     const jzx_supervisor_opts low_opts =                                                           \
-        JZX_SUPERVISOR_OPTS(.name = "low", .intensity = (low_intensity), .period_ms = 3600000,     \
-                            JZX_CHILDREN(low_children));                                           \
+        JZX_SUPERVISOR_OPTS(.name = "low", .intensity = (low_intensity),                           \
+                            .period_ns = JZX_MS(3600000), JZX_CHILDREN(low_children));             \
     const jzx_child_spec mid_children[] = {                                                        \
         {TOY("m")}, {.name = "low", .supervisor = &low_opts}, {TOY("n")}};                         \
     const jzx_supervisor_opts mid_opts =                                                           \
-        JZX_SUPERVISOR_OPTS(.name = "mid", .intensity = (mid_intensity), .period_ms = 3600000,     \
-                            JZX_CHILDREN(mid_children));                                           \
+        JZX_SUPERVISOR_OPTS(.name = "mid", .intensity = (mid_intensity),                           \
+                            .period_ns = JZX_MS(3600000), JZX_CHILDREN(mid_children));             \
     const jzx_child_spec root_children[] = {                                                       \
         {TOY("a")}, {.name = "mid", .supervisor = &mid_opts}, {TOY("z")}};                         \
     const jzx_supervisor_opts root_opts =                                                          \
-        JZX_SUPERVISOR_OPTS(.name = "root", .intensity = (root_intensity), .period_ms = 3600000,   \
-                            JZX_CHILDREN(root_children))
+        JZX_SUPERVISOR_OPTS(.name = "root", .intensity = (root_intensity),                         \
+                            .period_ns = JZX_MS(3600000), JZX_CHILDREN(root_children))
 
 static const char tree_start[] = "+a +m +x +w +y +n +z ";
 

@@ -219,13 +219,13 @@ JZX_TEST(a_child_is_told_how_long_its_supervisor_waits, "D18") {
                                         .behavior = be_guest,
                                         .state = &guests[0],
                                         .cleanup = end_guest,
-                                        .shutdown_ms = 300,
+                                        .shutdown_ns = JZX_MS(300),
                                         .trap_stop = true},
                                        {.name = "b",
                                         .behavior = be_guest,
                                         .state = &guests[1],
                                         .cleanup = end_guest,
-                                        .shutdown_ms = 100,
+                                        .shutdown_ns = JZX_MS(100),
                                         .trap_stop = true}};
     jzx_actor_id root;
     JZX_EXPECT_EQ(

@@ -151,12 +151,12 @@ static int check_windows(void) {
     static const uint32_t windows_ms[] = {10, 50, 100, 15};
     static const uint32_t ticks[] = {1, 5, 10, 2};
     for (unsigned i = 0; i < 4; i++) {
-        struct jzx__schedule_config config = {.catch_up_window_ms = windows_ms[i]};
+        struct jzx__schedule_config config = {.catch_up_window_ns = windows_ms[i] * (uint64_t)MS};
         CHECK(30, jzx__schedule_resolve(&config, &config).error == JZX__CONFIG_OK);
         CHECK(31, config.catch_up_window_ticks == ticks[i]);
     }
     struct jzx__schedule_config embedded = {.platform = JZX__PLATFORM_EMBEDDED,
-                                            .catch_up_window_ms = 100};
+                                            .catch_up_window_ns = 100 * MS};
     CHECK(32, jzx__schedule_resolve(&embedded, &embedded).error ==
                   JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE);
     return 0;

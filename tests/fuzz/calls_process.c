@@ -194,7 +194,8 @@ static void tree(struct fuzz *f, jzx_supervisor_opts *opts, jzx_child_spec *spec
     *opts = JZX_SUPERVISOR_OPTS(.name = NAME, .strategy = (jzx_strategy)BELOW(4),
                                 .auto_shutdown = (jzx_auto_shutdown)BELOW(2),
                                 .intensity = YES_OR_NO ? JZX_UNLIMITED : BELOW(4),
-                                .period_ms = 1000, .listener = fuzz_chance(f, 2) ? ID : JZX_NOBODY);
+                                .period_ns = JZX_MS(1000),
+                                .listener = fuzz_chance(f, 2) ? ID : JZX_NOBODY);
     static const char *const names[CHILDREN] = {"one", "two", "three"};
     for (unsigned i = 0; i < CHILDREN; i++) {
         fuzz_child_spec(f, &specs[i]);

@@ -132,8 +132,8 @@ static void run_world(jzx_driver_kind driver) {
         &JZX_CONFIG(.workers = 3,
                     .schedule =
                         &JZX_SCHEDULE_CONFIG(.resolution_ns = 1000000, .slot_capacity = 16384,
-                                             .catch_up_window_ms = 32, .driver_kind = driver,
-                                             .profile = JZX_SCHEDULE_TINY)));
+                                             .catch_up_window_ns = JZX_MS(32),
+                                             .driver_kind = driver, .profile = JZX_SCHEDULE_TINY)));
     assert_non_null(world.loop);
     for (uint32_t i = 0; i < RECEIVERS; i++)
         world.receivers[i] = fixture_spawn(world.loop, &JZX_SPAWN_OPTS(.behavior = handle));

@@ -78,8 +78,9 @@ JZX_TEST(delays_of_several_threads_are_over_once_also_in_a_shutdown, "B84", "B97
     world.per_client = (uint32_t)jzx_test_rounds(2000, 20000);
     atomic_store(&world.half_done, 0);
     world.loop = fixture_loop_with(
-        &JZX_CONFIG(.workers = 2, .schedule = &JZX_SCHEDULE_CONFIG(.resolution_ns = 1000000,
-                                                                   .catch_up_window_ms = 32)));
+        &JZX_CONFIG(.workers = 2,
+                    .schedule = &JZX_SCHEDULE_CONFIG(.resolution_ns = 1000000,
+                                                     .catch_up_window_ns = JZX_MS(32))));
     assert_non_null(world.loop);
     JZX_EXPECT_EQ(jzx_loop_hold(world.loop), JZX_OK);
     for (uint32_t i = 0; i < CLIENTS; i++)

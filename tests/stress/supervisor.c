@@ -173,7 +173,7 @@ static void plant(jzx_loop *loop) {
                                      .cleanup = i % 3 ? leaf_cleanup : NULL,
                                      .keep_mailbox = i % 2 == 0,
                                      .mode = i % 5 ? JZX_PERMANENT : JZX_TRANSIENT,
-                                     .backoff.initial_delay_ms = i % 7 == 0 ? 1 : 0};
+                                     .backoff.initial_delay_ns = i % 7 == 0 ? JZX_MS(1) : 0};
     for (uint32_t i = 0; i < BRANCHES; i++) {
         branches[i] =
             JZX_SUPERVISOR_OPTS(.strategy = (jzx_strategy)(i % 4),

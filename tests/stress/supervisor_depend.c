@@ -75,7 +75,7 @@ static void plant(jzx_strategy strategy) {
             (jzx_child_spec)JZX_SERVICE(.name = node->name, .behavior = live, .init = begin,
                                         .cleanup = end, .state = node,
                                         .backoff = {.kind = JZX_BACKOFF_CONSTANT,
-                                                    .initial_delay_ms = 1});
+                                                    .initial_delay_ns = JZX_MS(1)});
         for (uint32_t k = 0; k < i && count < 3; k++) {
             graph.needs[i][k] = mix(&random) % 4 == 0;
             if (graph.needs[i][k])

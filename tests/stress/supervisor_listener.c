@@ -204,8 +204,8 @@ static void plant(uint32_t workers) {
                                      .init = i % 3 ? leaf_init : NULL,
                                      .mode = i % 5 ? JZX_PERMANENT : JZX_TRANSIENT,
                                      .service = i % 2 == 0,
-                                     .backoff.initial_delay_ms = i % 2 == 0 ? 1 : 0,
-                                     .backoff.max_delay_ms = i % 2 == 0 ? 3 : 0};
+                                     .backoff.initial_delay_ns = i % 2 == 0 ? JZX_MS(1) : 0,
+                                     .backoff.max_delay_ns = i % 2 == 0 ? JZX_MS(3) : 0};
     }
     for (uint32_t i = 0; i < BRANCHES; i++) {
         branches[i] = JZX_SUPERVISOR_OPTS(.strategy = (jzx_strategy)(i % 4),

@@ -2,6 +2,8 @@
 /* Profiles, defaults, windows, and the field that a wrong configuration names. */
 #include "schedule/core/config.h"
 
+#include "jzx/time.h"
+
 #include "jzx_test.h"
 
 #include <string.h>
@@ -62,7 +64,7 @@ JZX_TEST(zero_means_the_documented_default, "B46", "B47", "B102", "X20", "B17") 
     JZX_EXPECT_EQ(c.slot_capacity, 1024);
     JZX_EXPECT_EQ(c.overflow_threshold_pct, 75);
     JZX_EXPECT_EQ(c.reinsertion_batch_limit, 100);
-    JZX_EXPECT_EQ(c.catch_up_window_ms, 50);
+    JZX_EXPECT_EQ(c.catch_up_window_ns, JZX_MS(50));
     JZX_EXPECT_EQ(c.catch_up_window_ticks, 5);
     JZX_EXPECT_EQ(c.catch_up_chunk_ticks, 5);
     JZX_EXPECT_EQ(c.drift_budget_pct, 5);
@@ -104,7 +106,7 @@ JZX_TEST(a_wrong_value_is_refused_by_the_name_of_its_field) {
 /* ---- windows ---- */
 
 static uint32_t window_ticks(uint32_t window_ms) {
-    return resolved((struct jzx__schedule_config){.catch_up_window_ms = window_ms})
+    return resolved((struct jzx__schedule_config){.catch_up_window_ns = JZX_MS(window_ms)})
         .catch_up_window_ticks;
 }
 
@@ -122,14 +124,15 @@ JZX_TEST(the_window_for_a_pause_is_its_ticks_rounded_up_and_has_a_limit_by_platf
     JZX_EXPECT_EQ(jzx__catch_up_window_for(200000001, 10000000), 21);
     JZX_EXPECT_EQ(jzx__catch_up_window_for(UINT64_MAX, 1), UINT32_MAX);
     JZX_EXPECT_EQ(window_ticks(320), 32);
-    refuses((config){.catch_up_window_ms = 321}, JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE,
-            "catch_up_window_ms");
-    config embedded = {
-        .platform = JZX__PLATFORM_EMBEDDED, .resolution_ns = 1000000, .catch_up_window_ms = 8};
+    refuses((config){.catch_up_window_ns = JZX_MS(321)}, JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE,
+            "catch_up_window_ns");
+    config embedded = {.platform = JZX__PLATFORM_EMBEDDED,
+                       .resolution_ns = 1000000,
+                       .catch_up_window_ns = JZX_MS(8)};
     JZX_EXPECT_EQ(resolved(embedded).catch_up_window_ticks, 8);
-    embedded.catch_up_window_ms = 9;
-    refuses(embedded, JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE, "catch_up_window_ms");
-    embedded.catch_up_window_ms = 0; /* the default fits every resolution */
+    embedded.catch_up_window_ns = JZX_MS(9);
+    refuses(embedded, JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE, "catch_up_window_ns");
+    embedded.catch_up_window_ns = 0; /* the default fits every resolution */
     JZX_EXPECT_EQ(resolved(embedded).catch_up_window_ticks, 8);
 }
 
@@ -138,8 +141,8 @@ JZX_TEST(a_chunk_is_at_most_the_window, "B35") {
     JZX_EXPECT_EQ(resolved((config){.catch_up_chunk_ticks = 5}).catch_up_chunk_ticks, 5);
     refuses((config){.catch_up_chunk_ticks = 6}, JZX__CONFIG_CHUNK_TOO_LARGE,
             "catch_up_chunk_ticks");
-    refuses((config){.catch_up_window_ms = UINT32_MAX, .resolution_ns = 1},
-            JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE, "catch_up_window_ms");
+    refuses((config){.catch_up_window_ns = UINT64_MAX, .resolution_ns = 1},
+            JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE, "catch_up_window_ns");
 }
 
 /* ---- capabilities ---- */

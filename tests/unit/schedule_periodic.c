@@ -185,7 +185,8 @@ JZX_TEST(runs_of_a_driver_pause_are_made_up_for_and_do_not_count_as_missed, "B37
 
 /* A pause far beyond every limit: the job goes on, and the burst is reported. */
 JZX_TEST(a_driver_pause_never_cancels_a_job_and_its_burst_is_reported) {
-    struct rig *rig = rig_make_small((struct jzx__schedule_config){.catch_up_window_ms = 320});
+    struct rig *rig =
+        rig_make_small((struct jzx__schedule_config){.catch_up_window_ns = JZX_MS(320)});
     rig->holds_back = true;
     struct jzx__schedule_request request = rig_request(JZX__JOB_FIXED_RATE, 1, 1);
     request.policy.backlog_limit = 2;

@@ -24,8 +24,8 @@ pub const ChildOptions = struct {
     registered: ?[*:0]const u8 = null,
     mode: c.ChildMode = .permanent,
     backoff: c.Backoff = .{},
-    shutdown_ms: u32 = 0,
-    start_ms: u32 = 0,
+    shutdown_ns: u64 = 0,
+    start_ns: u64 = 0,
     mailbox_cap: u32 = 0,
     stash_cap: u32 = 0,
     on_full: c.OnFull = .refuse,
@@ -35,7 +35,7 @@ pub const ChildOptions = struct {
     significant: bool = false,
     stop_at_once: bool = false,
     stack_size_bytes: u32 = 0,
-    stable_ms: u32 = 0,
+    stable_ns: u64 = 0,
     max_attempts: u32 = 0,
     jitter_percent: u32 = 0,
     /// Its failures are its own, and it is tried again with growing pauses: JZX_SERVICE.
@@ -49,8 +49,8 @@ pub const ChildOptions = struct {
             .registered = options.registered,
             .mode = options.mode,
             .backoff = options.backoff,
-            .shutdown_ms = options.shutdown_ms,
-            .start_ms = options.start_ms,
+            .shutdown_ns = options.shutdown_ns,
+            .start_ns = options.start_ns,
             .mailbox_cap = options.mailbox_cap,
             .stash_cap = options.stash_cap,
             .on_full = options.on_full,
@@ -60,7 +60,7 @@ pub const ChildOptions = struct {
             .significant = options.significant,
             .stop_at_once = options.stop_at_once,
             .stack_size_bytes = options.stack_size_bytes,
-            .stable_ms = options.stable_ms,
+            .stable_ns = options.stable_ns,
             .max_attempts = options.max_attempts,
             .jitter_percent = options.jitter_percent,
             .service = options.service,
@@ -77,7 +77,8 @@ pub const Options = c.SupervisorOpts;
 pub const Event = c.ChildEvent;
 pub const State = c.ChildState;
 
-/// For `.intensity` and the times: no limit, and none at all.
+/// For `.intensity`: no limit, and none at all. For `.shutdown_ns`, too, `none` kills at once; of
+/// the times, `jzx.never` is no limit.
 pub const unlimited = c.unlimited;
 pub const none = c.none;
 

@@ -84,7 +84,7 @@ test "too many failures escalate" {
     const loop = try newLoop();
     defer loop.deinit();
     const broken = B.prototype(.{});
-    _ = try jzx.Supervisor.spawn(loop, .{ .intensity = 2, .period_ms = 100_000 }, &.{
+    _ = try jzx.Supervisor.spawn(loop, .{ .intensity = 2, .period_ns = jzx.seconds(100) }, &.{
         B.child(&broken, .{ .name = "broken" }),
     });
     try testing.expectError(error.Escalated, loop.run());

@@ -11,7 +11,7 @@
 #define DEFAULT_SLOT_CAPACITY 1024u
 #define DEFAULT_THRESHOLD_PCT 75u
 #define DEFAULT_REINSERTION_LIMIT 100u
-#define DEFAULT_WINDOW_MS 50u
+#define DEFAULT_WINDOW_NS (50u * NS_PER_MS)
 #define DEFAULT_CHUNK_TICKS 1024u
 #define DEFAULT_DRIFT_PCT 5u
 #define DEFAULT_COOLDOWN_TICKS 5u
@@ -93,13 +93,13 @@ static check resolve_capacity(struct jzx__schedule_config *c) {
 
 static check resolve_window(struct jzx__schedule_config *c) {
     uint32_t limit = jzx__catch_up_limit(c->platform);
-    uint32_t window_ms = c->catch_up_window_ms != 0 ? c->catch_up_window_ms : DEFAULT_WINDOW_MS;
-    uint32_t ticks = jzx__catch_up_window_for((uint64_t)window_ms * NS_PER_MS, c->resolution_ns);
-    if (c->catch_up_window_ms == 0 && ticks > limit)
+    uint64_t window_ns = c->catch_up_window_ns != 0 ? c->catch_up_window_ns : DEFAULT_WINDOW_NS;
+    uint32_t ticks = jzx__catch_up_window_for(window_ns, c->resolution_ns);
+    if (c->catch_up_window_ns == 0 && ticks > limit)
         ticks = limit;
     if (ticks > limit)
-        return wrong(JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE, "catch_up_window_ms");
-    c->catch_up_window_ms = window_ms;
+        return wrong(JZX__CONFIG_CATCH_UP_WINDOW_TOO_LARGE, "catch_up_window_ns");
+    c->catch_up_window_ns = window_ns;
     c->catch_up_window_ticks = ticks;
     set_default(&c->catch_up_chunk_ticks,
                 ticks < DEFAULT_CHUNK_TICKS ? ticks : DEFAULT_CHUNK_TICKS);

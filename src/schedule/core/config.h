@@ -44,7 +44,7 @@ struct jzx__schedule_config {
     uint32_t slot_capacity;              /* jobs due at one tick; 1,024 */
     uint32_t overflow_threshold_pct;     /* of the overflow, where eager reinsertion begins; 75 */
     uint32_t reinsertion_batch_limit;    /* from the overflow, per tick; 100 */
-    uint32_t catch_up_window_ms;         /* 50, at most the platform's limit */
+    uint64_t catch_up_window_ns;         /* 50 ms, at most the platform's limit */
     uint32_t catch_up_chunk_ticks;       /* per pass; min(1024, window) */
     uint32_t tick_buffer_quota;          /* ticks that wait, above which it is counted;
                                           * max(32, system_quota / 8) */
