@@ -663,7 +663,7 @@ JZX_TEST(a_tree_has_not_started_while_one_for_all_waits_to_start_again, "D+sup",
          .init = hasty_init,
          .cleanup = toy_cleanup,
          .state = (void *)(uintptr_t) "hasty",
-         .backoff = {.initial_delay_ms = 1000}},
+         .backoff = {.initial_delay_ns = JZX_MS(1000)}},
     };
     struct timing timing = nursery_open();
     jzx_child_state state = JZX_CHILD_UNKNOWN;
