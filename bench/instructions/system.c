@@ -176,6 +176,40 @@ static void run_stream(struct rig *rig) {
     CHECK(handled == rig->ops);
 }
 
+/* ---- the same by two fibers, of which one waits for the other ---- */
+
+static jzx_stream fiber_ends[2];
+
+static void ask_by_stream(jzx_context *ctx) {
+    const uint64_t *ops = ctx->state;
+    char answer[CHUNK];
+    size_t len;
+    while (handled < *ops) {
+        CHECK(jzx_stream_write(ctx, fiber_ends[0], chunk, CHUNK, JZX_NEVER) == JZX_OK);
+        CHECK(jzx_stream_read(ctx, fiber_ends[0], answer, CHUNK, JZX_NEVER, &len) == JZX_OK);
+        handled++;
+    }
+    CHECK(jzx_stream_close(ctx->loop, fiber_ends[0]) == JZX_OK);
+}
+
+static void answer_by_stream(jzx_context *ctx) {
+    char question[CHUNK];
+    size_t len;
+    CHECK(jzx_unix_pair(ctx, NULL, fiber_ends) == JZX_OK);
+    CHECK(jzx_spawn(ctx->loop, &JZX_SPAWN_OPTS(.fiber = ask_by_stream, .state = ctx->state),
+                    NULL) == JZX_OK);
+    while (jzx_stream_read(ctx, fiber_ends[1], question, CHUNK, JZX_NEVER, &len) == JZX_OK)
+        CHECK(jzx_stream_write(ctx, fiber_ends[1], question, len, JZX_NEVER) == JZX_OK);
+}
+
+static void run_stream_fiber(struct rig *rig) {
+    uint64_t ops = rig->ops;
+    rig_spawn_fiber(rig, answer_by_stream, &ops);
+    handled = 0;
+    rig_count(rig, step_until_echoed);
+    CHECK(handled == rig->ops);
+}
+
 /* ---- datagrams. The system may deliver them late, so the row waits for each, uncounted ---- */
 
 struct port {
@@ -229,6 +263,7 @@ const struct row system_rows[] = {
      run_foreign_send, false},
     {"blocking", "job for a thread, and its result: the worker's part", 2048, run_blocking, true},
     {"stream", "64 bytes there and back through a pair of Unix sockets", 1024, run_stream, false},
+    {"stream-fiber", "the same by two fibers that read and write", 1024, run_stream_fiber, false},
     {"datagram", "datagram sent and received, each in a step of its own", 128, run_datagram, false},
     {NULL, NULL, 0, NULL, false},
 };

@@ -140,10 +140,11 @@ JZX_API jzx_err jzx_stream_opts_init(jzx_stream_opts *opts, size_t size);
 
 /* ---- reading: one read at a time ----
  *
- * A read while another one is pending, or while the stream is active, is JZX_ERR_BUSY. The end of
- * the stream, when the peer writes no more and everything was read, is JZX_ERR_END, each time. A
- * read that ends without JZX_OK has consumed nothing: what had arrived for it is kept with the
- * stream, and the next read of whatever kind gets it first. */
+ * A read while another one is pending, or while the stream is active, is JZX_ERR_BUSY. A read of a
+ * fiber is pending until the fiber has taken its bytes. The end of the stream, when the peer
+ * writes no more and everything was read, is JZX_ERR_END, each time. A read that ends without
+ * JZX_OK has consumed nothing: what had arrived for it is kept with the stream, and the next read
+ * of whatever kind gets it first. */
 
 /* Waits until something has arrived, and copies at most cap bytes (not 0) of it: *len says how
  * many, at least 1. buf is borrowed until the return. */

@@ -57,6 +57,17 @@ uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *eve
     return fiber->cause;
 }
 
+uint32_t jzx__fiber_await_queued(struct jzx__fiber *fiber, const struct jzx__event *event,
+                                 uint64_t deadline_ns) {
+    JZX_ASSERT(!event->is_firm);
+    fiber->waits = true;
+    if (was_there(fiber))
+        return fiber->cause;
+    fiber->event = event;
+    (void)jzx__fiber_wait(fiber, JZX__WISH_EVENT, deadline_ns);
+    return fiber->cause;
+}
+
 /* Leaves the stack for ever; turn says whether by jzx_exit. */
 static _Noreturn void depart(struct jzx__fiber *fiber) {
     fiber->wish = JZX__WISH_END;
@@ -214,7 +225,8 @@ static void disarm(struct jzx__fiber *fiber, enum jzx__cause_kind kind) {
     if (!fiber->waits)
         return;
     (void)jzx__waiter_withdraw(&fiber->waiter, kind);
-    fiber->cause = jzx__waiter_end(&fiber->waiter);
+    fiber->cause = kind == JZX__CAUSE_KILLED ? jzx__waiter_end_killed(&fiber->waiter)
+                                             : jzx__waiter_end(&fiber->waiter);
     fiber->waits = false;
     fiber->armed = false;
     if (fiber->is_pinned)

@@ -223,6 +223,11 @@ JZX_INLINE jzx_err jzx__fiber_wait(struct jzx__fiber *fiber, enum jzx__wish wish
 uint32_t jzx__fiber_await(struct jzx__fiber *fiber, const struct jzx__event *event,
                           uint64_t deadline_ns);
 
+/* The same for a wait that has begun, whose link is queued under the lock of its source; or not, as
+ * the fiber is doomed. Never AGAIN. */
+uint32_t jzx__fiber_await_queued(struct jzx__fiber *fiber, const struct jzx__event *event,
+                                 uint64_t deadline_ns);
+
 /* ---- what it waits for; by its owner while it is suspended ---- */
 
 jzx_wait_kind jzx__fiber_wait_kind(const struct jzx__fiber *fiber);

@@ -16,8 +16,6 @@
 /* Between two tries without descriptors. */
 #define RETRY_NS JZX_MS(50)
 
-static jzx__vacate_fn vacate;
-
 /* ---- from the system ---- */
 
 /* True if the next one may be accepted, whatever became of this one: accept(2). */
@@ -87,7 +85,6 @@ static jzx_err settle(struct jzx__listener *listener, struct jzx__worker *me, in
     *handle = jzx__socket_handle(&stream->socket);
     if (err == JZX_OK) {
         stream->from = jzx__socket_handle(&listener->socket);
-        stream->vacate = vacate;
         jzx__socket_note_place(&stream->socket, me, (jzx_accept_mode)listener->accept_mode);
         listener->connections++;
         relieve(listener);
@@ -217,26 +214,23 @@ static void put_away(struct jzx__socket *socket, int fd) {
     (void)os->close(fd);
 }
 
-const struct jzx__socket_ops jzx__listener_ops = {.ready = on_ready,
-                                                  .end = on_end,
-                                                  .put_away = put_away,
-                                                  .listed = on_listed,
-                                                  .expire = on_expire,
-                                                  .abandon = on_abandon};
-
-static void vacate(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener handle) {
-    struct jzx__done done = {.first = NULL};
-    struct jzx__socket *socket = jzx__socket_acquire(loop, handle, JZX__SOCKET_LISTENER);
-    if (socket == NULL)
-        return;
+/* A place for a connection is free. */
+static void on_vacated(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done) {
     struct jzx__listener *listener = jzx__listener_of(socket);
     listener->connections--;
     if (listener->is_limited || listener->is_starved) {
         listener->is_limited = false;
-        try_again(listener, me, &done);
+        try_again(listener, me, done);
     }
-    jzx__socket_release(socket, me, &done);
 }
+
+const struct jzx__socket_ops jzx__listener_ops = {.ready = on_ready,
+                                                  .end = on_end,
+                                                  .put_away = put_away,
+                                                  .listed = on_listed,
+                                                  .vacated = on_vacated,
+                                                  .expire = on_expire,
+                                                  .abandon = on_abandon};
 
 /* ---- a fiber ---- */
 

@@ -20,7 +20,7 @@ static void read_on(struct jzx__stream *stream, struct jzx__worker *me, struct j
     else if (stream->active_left != 0)
         jzx__stream_go_on_active(stream, me);
     else
-        (void)jzx__socket_wake_one(&stream->socket.readers, me);
+        jzx__stream_serve(stream, me, done);
 }
 
 static void on_ready(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done) {
@@ -31,7 +31,7 @@ static void on_ready(struct jzx__socket *socket, struct jzx__worker *me, struct 
     }
     if (socket->ready & JZX__READY_READ)
         read_on(stream, me, done);
-    if (socket->ready & JZX__READY_WRITE)
+    if ((socket->ready & JZX__READY_WRITE) != 0 && jzx__stream_is_written(stream))
         jzx__stream_go_on_writing(stream, me, done);
 }
 
@@ -48,7 +48,6 @@ static void on_end(struct jzx__socket *socket, struct jzx__worker *me, jzx_err e
     else
         jzx__stream_end_active(stream, me, JZX_STREAM_ERROR, err, socket->os_error);
     done->vacated = stream->from;
-    done->vacate = stream->vacate;
     stream->from = 0;
 }
 
@@ -96,6 +95,7 @@ const struct jzx__socket_ops jzx__stream_ops = {.ready = on_ready,
                                                 .expire = on_expire,
                                                 .may_go = jzx__stream_may_go,
                                                 .grant = jzx__stream_grant,
+                                                .revoke = jzx__stream_revoke,
                                                 .abandon = on_abandon};
 
 /* ---- its life ---- */

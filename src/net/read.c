@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/read.h"
 
+#include "fiber/fiber.h"
 #include "net/start.h"
 
 #include <errno.h>
@@ -145,15 +146,16 @@ static size_t room_for(const struct jzx__want *want, size_t there) {
     return want->kind == JZX__WANT_EXACTLY || room > want->size ? want->size : room;
 }
 
-static enum jzx__step read_whole(struct jzx__stream *stream, struct jzx__worker *me,
-                                 const struct jzx__want *want, void *to,
-                                 struct jzx__outcome *outcome) {
+/* Reads into the buffer until all that is wanted is there. DONE: its first outcome->len bytes are.
+ */
+static enum jzx__step fill(struct jzx__stream *stream, struct jzx__worker *me,
+                           const struct jzx__want *want, struct jzx__outcome *outcome) {
     size_t seen = 0;
     for (;;) {
         size_t there = jzx__stream_buffered(stream);
         size_t len = there == 0 ? 0 : match(stream, want, seen);
         if (len != 0)
-            return succeed(outcome, jzx__stream_unbuffer(stream, me, to, len));
+            return succeed(outcome, len);
         if (there >= want->size)
             return fail(outcome, JZX_ERR_TOO_LONG, 0);
         if (stream->read_err != JZX_OK)
@@ -170,6 +172,15 @@ static enum jzx__step read_whole(struct jzx__stream *stream, struct jzx__worker 
         else if (there == 0)
             drop_buffer(stream, me);
     }
+}
+
+static enum jzx__step read_whole(struct jzx__stream *stream, struct jzx__worker *me,
+                                 const struct jzx__want *want, void *to,
+                                 struct jzx__outcome *outcome) {
+    enum jzx__step step = fill(stream, me, want, outcome);
+    if (step == JZX__STEP_DONE)
+        (void)jzx__stream_unbuffer(stream, me, to, outcome->len);
+    return step;
 }
 
 enum jzx__step jzx__stream_try_read(struct jzx__stream *stream, struct jzx__worker *me,
@@ -216,52 +227,97 @@ static bool is_valid(const struct jzx__want *want) {
     return want->size != 0 && want->size <= JZX_MSG_LEN_MAX - sizeof(jzx_result);
 }
 
-/* One try. JZX__STEP_WAIT: *socket is where to wait. */
-static JZX_ACROSS_WAIT enum jzx__step step(jzx_context *ctx, jzx_stream handle,
-                                           const struct jzx__want *want, void *to,
-                                           struct jzx__outcome *outcome,
-                                           struct jzx__socket **socket) {
-    struct jzx__own own;
-    struct jzx__done done = {.first = NULL};
-    enum jzx__step result = JZX__STEP_FAILED;
-    *outcome = (struct jzx__outcome){.err = JZX_ERR_INVALID_ARG};
-    if (!jzx__own_begin(&own, ctx))
-        return result;
-    struct jzx__stream *stream =
-        jzx__stream_acquire(ctx->loop, handle, &outcome->err, &outcome->os_error);
-    if (stream != NULL) {
-        *socket = &stream->socket;
-        if (jzx__stream_is_read(stream))
-            outcome->err = JZX_ERR_BUSY;
-        else
-            result = jzx__stream_try_read(stream, own.me, want, to, outcome);
-        jzx__socket_release(&stream->socket, own.me, &done);
-    }
-    if (result == JZX__STEP_FAILED && outcome->os_error != 0)
-        own.turn->os_error = outcome->os_error;
-    jzx__own_end(&own);
-    return result;
-}
-
 static const char *const names[] = {"jzx_stream_read", "jzx_stream_read_exact",
                                     "jzx_stream_read_until"}; /* by enum jzx__want_kind */
 
+static struct jzx__read_wait *of_link(struct jzx__wait_link *link) {
+    return JZX_CONTAINER_OF(link, struct jzx__read_wait, base.link);
+}
+
+/* True if a try would end: there is something, or all of it, or an error. The fiber is in the list,
+ * so its frame is there. */
+static bool has_what_is_wanted(struct jzx__stream *stream, struct jzx__worker *me) {
+    struct jzx__link *first = stream->socket.readers.waiting.ring.next;
+    const struct jzx__read_wait *wait =
+        of_link(JZX_CONTAINER_OF(first, struct jzx__wait_link, at_source));
+    struct jzx__outcome outcome;
+    return wait->want->kind == JZX__WANT_SOME ||
+           fill(stream, me, wait->want, &outcome) != JZX__STEP_WAIT;
+}
+
+void jzx__stream_serve(struct jzx__stream *stream, struct jzx__worker *me, struct jzx__done *done) {
+    struct jzx__served_source *readers = &stream->socket.reading;
+    if (jzx__list_is_empty(&readers->source.waiting) || !has_what_is_wanted(stream, me))
+        return;
+    struct jzx__wait_link *link = jzx__source_serve(readers, &done->wake);
+    if (link == NULL)
+        return;
+    struct jzx__read_wait *wait = of_link(link);
+    wait->step = jzx__stream_try_read(stream, me, wait->want, wait->to, &wait->outcome);
+}
+
+/* Under the lock: one try, or the wait has begun. */
+static enum jzx__step begin_wait(struct jzx__fiber *fiber, struct jzx__stream *stream,
+                                 struct jzx__read_wait *wait) {
+    struct jzx__worker *me = jzx__fiber_worker(fiber);
+    if (jzx__stream_is_read(stream))
+        return fail(&wait->outcome, JZX_ERR_BUSY, 0);
+    enum jzx__step step = jzx__stream_try_read(stream, me, wait->want, wait->to, &wait->outcome);
+    if (step != JZX__STEP_WAIT)
+        return step;
+    wait->base.link = (struct jzx__wait_link){.source = &stream->socket.readers};
+    jzx__waiter_begin(&fiber->waiter, (struct jzx__wait_what){.kind = "event"});
+    if (!jzx__mortal_is_doomed(&fiber->mortal)) /* else it does not come back */
+        jzx__waiter_queue(&fiber->waiter, &wait->base.link);
+    return step;
+}
+
+/* The event reads for the fiber that waits, so a wake means in most cases that the bytes are there.
+ * Another look is needed when they were gone, or the socket is. Inside. */
+static jzx_err read_inside(struct jzx__fiber *fiber, struct jzx__read_wait *wait,
+                           uint64_t deadline_ns) {
+    struct jzx_loop *loop = fiber->turn.ctx.loop;
+    const struct jzx__event event = {
+        .kind = JZX_WAIT_IO, .object = wait->base.handle, .links = &wait->base.link, .count = 1};
+    for (;;) {
+        struct jzx__done done = {.first = NULL};
+        struct jzx__stream *stream = jzx__stream_acquire(
+            loop, wait->base.handle, &wait->outcome.err, &wait->outcome.os_error);
+        if (stream == NULL)
+            return wait->outcome.err;
+        wait->step = JZX__STEP_WAIT; /* until an event has served it */
+        enum jzx__step step = begin_wait(fiber, stream, wait);
+        jzx__socket_release(&stream->socket, jzx__fiber_worker(fiber), &done);
+        if (step != JZX__STEP_WAIT)
+            return wait->outcome.err;
+        uint32_t cause = jzx__fiber_await_queued(fiber, &event, deadline_ns);
+        if (jzx__cause_kind(cause) == JZX__CAUSE_ITEM && wait->step != JZX__STEP_WAIT)
+            return wait->outcome.err;
+        if (jzx__cause_kind(cause) != JZX__CAUSE_ITEM &&
+            jzx__cause_kind(cause) != JZX__CAUSE_CLOSED)
+            return jzx__cause_err(cause);
+    }
+}
+
 static jzx_err read_in_fiber(jzx_context *ctx, jzx_stream handle, const struct jzx__want *want,
                              void *to, uint64_t deadline_ns, size_t *len) {
-    struct jzx__socket_wait wait = {.handle = handle};
-    struct jzx__socket *socket;
-    struct jzx__outcome outcome;
-    jzx_err err = jzx__fiber_take_turn(ctx, names[want->kind]);
+    struct jzx__read_wait wait = {.base = {.handle = handle}, .want = want, .to = to};
+    jzx_err err = JZX_OK;
+    struct jzx__fiber *fiber = jzx__fiber_enter(ctx, names[want->kind], &err);
+    if (fiber == NULL)
+        return err;
+    if (!jzx__fiber_goes_on(fiber))
+        err = jzx__fiber_wait(fiber, JZX__WISH_TURN, 0);
     if (err == JZX_OK && (to == NULL || len == NULL || !is_valid(want)))
         err = JZX_ERR_INVALID_ARG;
-    while (err == JZX_OK) {
-        enum jzx__step result = step(ctx, handle, want, to, &outcome, &socket);
-        if (result == JZX__STEP_DONE)
-            *len = outcome.len;
-        if (result != JZX__STEP_WAIT)
-            return outcome.err;
-        err = jzx__socket_await(ctx, &wait, &socket->readers, deadline_ns);
+    if (err == JZX_OK) {
+        err = read_inside(fiber, &wait, deadline_ns);
+        if (err == JZX_OK)
+            *len = wait.outcome.len;
+        else if (wait.outcome.os_error != 0)
+            fiber->turn.os_error = (uint16_t)wait.outcome.os_error;
     }
+    jzx__fiber_leave(fiber);
     return err;
 }
 
@@ -309,6 +365,20 @@ static bool put_back(struct jzx__stream *stream, struct jzx__worker *me, const v
     memcpy(buffer_at(stream, stream->buffer_begin), data, len);
     stream->buffer_end += (uint32_t)len;
     return true;
+}
+
+/* The bytes that the fiber was served are the stream's again, in front of all others. Without
+ * memory the stream fails: there is never a gap. */
+void jzx__stream_revoke(struct jzx__socket *socket, struct jzx__socket_wait *base,
+                        struct jzx__worker *me) {
+    struct jzx__stream *stream = jzx__stream_of(socket);
+    const struct jzx__read_wait *wait = JZX_CONTAINER_OF(base, struct jzx__read_wait, base);
+    if (wait->step != JZX__STEP_DONE || put_back(stream, me, wait->to, wait->outcome.len))
+        return;
+    stream->read_err = JZX_ERR_NO_MEMORY;
+    stream->read_os_error = 0;
+    if (stream->buffer != NULL)
+        drop_buffer(stream, me);
 }
 
 /* What it has read stays with the stream; with one that is closed nothing is lost. */

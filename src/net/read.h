@@ -19,6 +19,22 @@ enum jzx__step jzx__stream_try_read(struct jzx__stream *stream, struct jzx__work
                                     const struct jzx__want *want, void *to,
                                     struct jzx__outcome *outcome);
 
+/* A fiber that reads, in the frame of its call. */
+struct jzx__read_wait {
+    struct jzx__socket_wait base;
+    const struct jzx__want *want;
+    void *to;
+    struct jzx__outcome outcome; /* of the last try, as the next; under the lock */
+    enum jzx__step step;
+};
+
+/* It can be read from: reads for the fiber that waits, if there is what it wants. */
+void jzx__stream_serve(struct jzx__stream *stream, struct jzx__worker *me, struct jzx__done *done);
+
+/* jzx__socket_ops.revoke */
+void jzx__stream_revoke(struct jzx__socket *socket, struct jzx__socket_wait *wait,
+                        struct jzx__worker *me);
+
 /* Bytes that were read and by nobody yet. */
 static inline uint32_t jzx__stream_buffered(const struct jzx__stream *stream) {
     return stream->buffer_end - stream->buffer_begin;
@@ -42,6 +58,7 @@ void jzx__stream_end_reading(struct jzx__stream *stream, struct jzx__worker *me,
 /* True if somebody reads (T1). */
 static inline bool jzx__stream_is_read(const struct jzx__stream *stream) {
     return stream->read_op != NULL || stream->active_left != 0 ||
+           stream->socket.reading.served != NULL ||
            !jzx__list_is_empty(&stream->socket.readers.waiting);
 }
 

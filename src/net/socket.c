@@ -21,6 +21,7 @@ _Static_assert(sizeof(struct jzx__waiter) <= (size_t)JZX__BLOCK_SIZE_MIN << TIME
 
 static const struct jzx__registration_ops registration_ops;
 static const struct jzx__source_ops source_ops;
+static const struct jzx__source_ops reader_ops;
 
 /* ---- records ---- */
 
@@ -45,7 +46,7 @@ static struct jzx__socket *record_at(const struct jzx__net *net, uint32_t index)
 static void init_record(struct jzx__socket *socket, struct jzx_loop *loop, uint32_t index) {
     memset(socket, 0, JZX__SOCKET_SIZE);
     jzx__lock_init(&socket->lock);
-    jzx__source_init(&socket->readers, &socket->lock, &source_ops);
+    jzx__source_init(&socket->readers, &socket->lock, &reader_ops);
     jzx__source_init(&socket->writers, &socket->lock, &source_ops);
     jzx__source_init(&socket->line, &socket->lock, &source_ops);
     socket->loop = loop;
@@ -185,6 +186,15 @@ static bool is_unused(const struct jzx__socket *socket) {
            socket->lister == JZX_NOBODY && socket->kind != JZX__SOCKET_NONE;
 }
 
+static void tell_listener(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener handle) {
+    struct jzx__done done = {.first = NULL};
+    struct jzx__socket *listener = jzx__socket_acquire(loop, handle, JZX__SOCKET_LISTENER);
+    if (listener == NULL)
+        return;
+    listener->ops->vacated(listener, me, &done);
+    jzx__socket_release(listener, me, &done);
+}
+
 void jzx__socket_release(struct jzx__socket *socket, struct jzx__worker *me,
                          struct jzx__done *done) {
     struct jzx_loop *loop = socket->loop;
@@ -197,10 +207,11 @@ void jzx__socket_release(struct jzx__socket *socket, struct jzx__worker *me,
     jzx__lock_release(&socket->lock);
     if (frees)
         give_record(socket);
+    jzx__wake_make(&done->wake, me);
     complete_all(done, me);
     destroy_garbage(loop, me, done);
     if (done->vacated != 0)
-        done->vacate(loop, me, done->vacated);
+        tell_listener(loop, me, done->vacated);
 }
 
 /* ---- its timer, on the home worker ---- */
@@ -419,6 +430,7 @@ static void shut(struct jzx__socket *socket, struct jzx__worker *me, struct jzx_
         return;
     socket->flags |= JZX__SOCKET_CLOSED;
     socket->generation++; /* N2 */
+    socket->reading.served = NULL;
     jzx__socket_uncount(socket);
     end(socket, me, JZX_ERR_CLOSED, done);
 }
@@ -582,7 +594,20 @@ static void abandon(struct jzx__source *source, struct jzx__wait_link *link,
     jzx__socket_release(socket, me, &done);
 }
 
+/* The fiber was killed after it was served. One that was closed meanwhile takes nothing back. */
+static void give_back(struct jzx__source *source, struct jzx__wait_link *link,
+                      struct jzx__worker *me) {
+    struct jzx__socket *socket = of_source(source);
+    struct jzx__done done = {.first = NULL};
+    jzx__socket_lock(socket);
+    if (jzx__source_take_back(&socket->reading, link))
+        socket->ops->revoke(socket, of_link(link), me);
+    jzx__socket_release(socket, me, &done);
+}
+
 static const struct jzx__source_ops source_ops = {.look = look, .take = take, .abandon = abandon};
+static const struct jzx__source_ops reader_ops = {
+    .look = look, .take = take, .give_back = give_back, .abandon = abandon, .serves = true};
 
 jzx_err jzx__socket_await(jzx_context *ctx, struct jzx__socket_wait *wait,
                           struct jzx__source *source, uint64_t deadline_ns) {

@@ -73,16 +73,13 @@ struct jzx__socket_op {
     uint32_t len;
 };
 
-/* Tells a listener that a stream of its own is closed. Nothing is locked. */
-typedef void jzx__vacate_fn(struct jzx_loop *loop, struct jzx__worker *me, jzx_listener listener);
-
 /* What is to be done when the lock is released (N1). */
 struct jzx__done {
     struct jzx__socket_op *first;
     struct jzx__socket_op *last;
     struct jzx__node *garbage; /* messages of callers, which may have destructors */
     jzx_listener vacated;      /* a stream of that listener was closed; 0: none */
-    jzx__vacate_fn *vacate;
+    struct jzx__wake wake;     /* of the fiber that was served */
 };
 
 /* A fiber that waits at a source of a socket, in the frame of its call. */
@@ -111,11 +108,16 @@ struct jzx__socket_ops {
     void (*listed)(struct jzx__socket *socket, struct jzx__worker *me);
     /* The owner gives it away. */
     void (*given)(struct jzx__socket *socket, struct jzx__worker *me);
+    /* A listener: a stream that it has accepted was closed. */
+    void (*vacated)(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done);
     /* Its timer has expired: on the home worker. */
     void (*expire)(struct jzx__socket *socket, struct jzx__worker *me, struct jzx__done *done);
     /* Whether the fiber, the first in `line`, may have its turn now; and it has it. */
     bool (*may_go)(struct jzx__socket *socket, const struct jzx__socket_wait *wait);
     void (*grant)(struct jzx__socket *socket, struct jzx__socket_wait *wait);
+    /* A fiber was killed after it was served (waiter/A12): takes its work back. */
+    void (*revoke)(struct jzx__socket *socket, struct jzx__socket_wait *wait,
+                   struct jzx__worker *me);
     /* A fiber that waited was killed, and will not go on: it may have been woken, or have its
      * turn. */
     void (*abandon)(struct jzx__socket *socket, struct jzx__socket_wait *wait,
@@ -123,9 +125,12 @@ struct jzx__socket_ops {
 };
 
 struct jzx__socket {
-    struct jzx__node ask;       /* first: a node begins a cache line */
-    struct jzx__lock lock;      /* N7, as the next three */
-    struct jzx__source readers; /* fibers that wait for READ */
+    struct jzx__node ask;  /* first: a node begins a cache line */
+    struct jzx__lock lock; /* N7, as the next three */
+    union {
+        struct jzx__source readers; /* fibers that wait for READ */
+        struct jzx__served_source reading;
+    };
     struct jzx__source writers; /* and for WRITE */
     struct jzx__source line;    /* and for their turn to write */
     struct jzx_loop *loop;      /* never changes, as the next */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A stream: a socket (socket.h) with a side to read from and a side to write to.
  *
- *   stream/T1  at most one reads: a fiber at `readers`, read_op, or the stream is active.
+ *   stream/T1  at most one reads: a fiber at `readers`, or one that was served there and has not
+ *              taken it (waiter/A12), read_op, or the stream is active.
  *   stream/T2  what was read from the system and by nobody yet is in `buffer`, in order before all
  *              that the system has. There is none while it is empty.
  *   stream/T3  one write goes on at a time: the first of `writes`, or that of the fiber that has
@@ -55,11 +56,10 @@ struct jzx__stream {
     /* While it is being connected; see connect.h. */
     struct jzx__socket_op *connect_op; /* that completes when it is; NULL: a fiber waits */
 
-    uint64_t idle_ns;       /* 0: never */
-    uint64_t touched_ns;    /* when something was read or written last; with idle_ns */
-    jzx__vacate_fn *vacate; /* of that listener */
-    jzx_listener from;      /* 0: it was not accepted, or has told its listener that it is closed */
-    int16_t read_err;       /* T4 */
+    uint64_t idle_ns;    /* 0: never */
+    uint64_t touched_ns; /* when something was read or written last; with idle_ns */
+    jzx_listener from;   /* 0: it was not accepted, or has told its listener that it is closed */
+    int16_t read_err;    /* T4 */
     int16_t write_err;
     uint16_t read_os_error;
     uint16_t write_os_error;

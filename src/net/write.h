@@ -33,6 +33,14 @@ enum jzx__step jzx__write_try(struct jzx__stream *stream, struct jzx__write *wri
 void jzx__stream_go_on_writing(struct jzx__stream *stream, struct jzx__worker *me,
                                struct jzx__done *done);
 
+/* True if a write waits, or there is something to tell of one. */
+static inline bool jzx__stream_is_written(const struct jzx__stream *stream) {
+    const struct jzx__socket *socket = &stream->socket;
+    return stream->write_err != JZX_OK || !jzx__list_is_empty(&stream->writes) ||
+           !jzx__list_is_empty(&socket->writers.waiting) ||
+           !jzx__list_is_empty(&socket->line.waiting) || stream->low_note != NULL;
+}
+
 /* The stream has ended, or its write_err was set: all writes of the queue complete with err. */
 void jzx__stream_end_writing(struct jzx__stream *stream, struct jzx__worker *me, jzx_err err,
                              struct jzx__done *done);

@@ -57,28 +57,55 @@ void jzx__waiter_join(struct jzx__waiter *waiter, struct jzx__wait_link *links, 
     }
 }
 
+void jzx__waiter_queue(struct jzx__waiter *waiter, struct jzx__wait_link *link) {
+    JZX_ASSERT(waiter->joined == 0);
+    jzx__touch(link);
+    link->waiter = waiter;
+    link->epoch = jzx__waiter_epoch(waiter);
+    jzx__list_push_back(&link->source->waiting, &link->at_source);
+    waiter->links = link;
+    waiter->joined = 1;
+}
+
+static struct jzx__served_source *served_source_of(struct jzx__source *source) {
+    JZX_ASSERT(source->ops->serves);
+    return JZX_CONTAINER_OF(source, struct jzx__served_source, source);
+}
+
 /* Under the source's lock, whether or not the source has taken the link out: what the source did
- * with link, slot and waiter is over then, and visible (A5). */
-static void leave_one(struct jzx__wait_link *link) {
+ * with link, slot and waiter is over then, and visible (A5). A party that takes is served no longer
+ * (A12). */
+static void leave_one(struct jzx__wait_link *link, bool takes) {
+    struct jzx__source *source = link->source;
     if (JZX__MUTANT(waiter_leaves_without_lock) && link->at_source.next == NULL)
         return;
-    jzx__lock_acquire(link->source->lock);
+    jzx__lock_acquire(source->lock);
     jzx__touch(link);
     if (link->at_source.next != NULL)
         jzx__list_remove(&link->at_source);
+    else if (source->ops->serves && (takes || JZX__MUTANT(waiter_killed_party_takes)))
+        (void)jzx__source_take_back(served_source_of(source), link);
     link->at_source.next = NULL;
-    jzx__lock_release(link->source->lock);
+    jzx__lock_release(source->lock);
 }
 
-uint32_t jzx__waiter_end(struct jzx__waiter *waiter) {
+static inline uint32_t end_wait(struct jzx__waiter *waiter, bool takes) {
     JZX_ASSERT(jzx__waiter_cause(waiter) != 0);
     jzx__touch(&waiter->joined);
     while (waiter->joined != 0)
-        leave_one(&waiter->links[--waiter->joined]);
+        leave_one(&waiter->links[--waiter->joined], takes);
     if (waiter->wheel != NULL && jzx__wheel_is_set(&waiter->deadline))
         jzx__wheel_remove(waiter->wheel, &waiter->deadline);
     waiter->wheel = NULL;
     return jzx__waiter_settle(waiter);
+}
+
+uint32_t jzx__waiter_end(struct jzx__waiter *waiter) {
+    return end_wait(waiter, true);
+}
+
+uint32_t jzx__waiter_end_killed(struct jzx__waiter *waiter) {
+    return end_wait(waiter, false);
 }
 
 /* ---- deadlines ---- */
@@ -184,6 +211,23 @@ struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
     struct jzx__wait_link *link = JZX_CONTAINER_OF(at_source, struct jzx__wait_link, at_source);
     *wake = (struct jzx__wake){.fn = NULL};
     return claim_link(link, kind, wake) ? link : NULL;
+}
+
+struct jzx__wait_link *jzx__source_serve(struct jzx__served_source *source,
+                                         struct jzx__wake *wake) {
+    JZX_ASSERT(source->source.ops->serves);
+    *wake = (struct jzx__wake){.fn = NULL};
+    if (source->served != NULL && !JZX__MUTANT(waiter_serves_two))
+        return NULL;
+    source->served = jzx__source_claim(&source->source, JZX__CAUSE_ITEM, wake);
+    return source->served;
+}
+
+bool jzx__source_take_back(struct jzx__served_source *source, const struct jzx__wait_link *link) {
+    if (source->served != link)
+        return false;
+    source->served = NULL;
+    return true;
 }
 
 bool jzx__wait_link_drop_doomed(struct jzx__wait_link *link) {

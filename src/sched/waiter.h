@@ -47,6 +47,11 @@
  *       touches the object no more: it has ended the wait, taken what was handed over or given it
  *       back, and vacated. So whoever finds no reference may deinit the object: an empty list does
  *       not allow it, since a claimed party has yet to leave.
+ *   A12 a source that **serves** does the work of the claimed party under its own lock, in the
+ *       memory of the party, and only after the claim. From then on the party is `served`, until it
+ *       leaves the source (A5); meanwhile the source serves no other. A killed party leaves without
+ *       taking: it stays `served` until give_back has revoked the work, under the lock. So nothing
+ *       that was served is lost, and none of it overtakes.
  *
  * Wakers come late: {wake, who} is called after the lock is released, when the party may have gone
  * on, ended the wait and begun another. So a wake means "look again", never "you have it": a task
@@ -240,6 +245,7 @@ struct jzx__source_ops {
     /* Where the object has its count of references, an _Atomic uint32_t, in bytes from the source.
      * 0: the object counts none, and something else keeps it there (A11). */
     ptrdiff_t refs_at;
+    bool serves; /* the source is that of a struct jzx__served_source (A12) */
 };
 
 /* refs_at of a source that is a member of the type, as the count is. */
@@ -252,6 +258,12 @@ struct jzx__source {
     struct jzx__lock *lock;
     struct jzx__list waiting; /* first in, first out */
     const struct jzx__source_ops *ops;
+};
+
+/* A source that serves (A12). Parties do not join it: they try under its lock, and queue. */
+struct jzx__served_source {
+    struct jzx__source source;     /* first */
+    struct jzx__wait_link *served; /* NULL: none. Under the lock, as the source */
 };
 
 static inline void jzx__waiter_init(struct jzx__waiter *waiter, jzx__wake_fn *wake, void *who) {
@@ -378,10 +390,18 @@ static inline uint32_t jzx__waiter_settle(struct jzx__waiter *waiter) {
 void jzx__waiter_join(struct jzx__waiter *waiter, struct jzx__wait_link *links, uint32_t count,
                       struct jzx__worker *me);
 
+/* Queues the only link of a wait that has begun, for a caller that holds the lock of its source and
+ * has found nothing there. */
+void jzx__waiter_queue(struct jzx__waiter *waiter, struct jzx__wait_link *link);
+
 /* The wait is over: leaves every source, takes the deadline off its wheel, settles. Returns the
  * cause. From now on nobody knows the waiter (A5), and slots may be read. The wait was claimed;
  * with a deadline this is on its home worker. */
 uint32_t jzx__waiter_end(struct jzx__waiter *waiter);
+
+/* The same for a party that was killed: it takes nothing, so it stays served (A12). The caller
+ * calls give_back next if the cause is ITEM. */
+uint32_t jzx__waiter_end_killed(struct jzx__waiter *waiter);
 
 /* ---- deadlines: on the wheel of the party's home worker ---- */
 
@@ -466,6 +486,15 @@ struct jzx__wait_link *jzx__source_claim(struct jzx__source *source, enum jzx__c
  * any case. For sources whose parties want different things. The list is not empty. */
 struct jzx__wait_link *jzx__source_claim_first(struct jzx__source *source,
                                                enum jzx__cause_kind kind, struct jzx__wake *wake);
+
+/* Claims as jzx__source_claim, and serves the party (A12): the caller works in the memory of the
+ * link's party, unlocks, and makes the wake. NULL: nobody waits, or the last one that was served
+ * has not left. */
+struct jzx__wait_link *jzx__source_serve(struct jzx__served_source *source, struct jzx__wake *wake);
+
+/* Ends the service of a party that was killed, for give_back: true if the work must be revoked,
+ * false if the source has forgotten the party meanwhile. The caller holds the lock. */
+bool jzx__source_take_back(struct jzx__served_source *source, const struct jzx__wait_link *link);
 
 /* Takes those that are doomed (A10) off the front of the list; true if there were any. For sources
  * that look at the first before they claim it. The caller has the lock. */

@@ -61,6 +61,7 @@ static struct model_suite suites[] = {
     {"timer", model_timer, &model_timer_count},
     {"watch", model_watch, &model_watch_count},
     {"waiter", model_waiter, &model_waiter_count},
+    {"served", model_served, &model_served_count},
     {"permits", model_permits, &model_permits_count},
     {"channel", model_channel, &model_channel_count},
     {"future", model_future, &model_future_count},

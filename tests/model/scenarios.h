@@ -26,6 +26,8 @@ extern const struct model_scenario model_watch[];
 extern const size_t model_watch_count;
 extern const struct model_scenario model_waiter[];
 extern const size_t model_waiter_count;
+extern const struct model_scenario model_served[];
+extern const size_t model_served_count;
 extern const struct model_scenario model_future[];
 extern const size_t model_future_count;
 extern const struct model_scenario model_room[];

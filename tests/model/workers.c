@@ -4,6 +4,7 @@
 
 #include "base/cpus.h"
 #include "sched/crew.h"
+#include "sched/idle.h"
 #include "sched/report.h"
 
 struct workers workers;
@@ -133,4 +134,18 @@ void workers_set_up(uint32_t worker_count, uint32_t cpu_count) {
         workers_sit(i);
     for (unsigned i = 0; i < WORKERS_TASKS_MAX; i++)
         workers_set_up_task(i, workers.sched.workers[0]);
+}
+
+void workers_drive(struct jzx__task *task, bool (*turn)(struct jzx__worker *me)) {
+    jzx__seat_of_thread = &workers.threads[0].seat;
+    struct jzx__worker *me = jzx__seat_enter(jzx__seat_of_thread);
+    bool is_over = false;
+    jzx__worker_ready(me, task);
+    while (!is_over) {
+        jzx__worker_drain_inject(me, UINT32_MAX);
+        if (jzx__order_choose(&me->order) != NULL)
+            is_over = turn(me);
+        else
+            jzx__worker_idle(me);
+    }
 }

@@ -35,6 +35,9 @@ void workers_set_up_task(unsigned number, struct jzx__worker *owner);
 /* One turn of a task: all that was sent to it, or a turn that does not end. */
 void workers_run_turn(struct jzx__worker *me, struct jzx__task *task);
 
+/* Drives worker 0, whose task is ready, until a turn of the task says that all is over. */
+void workers_drive(struct jzx__task *task, bool (*turn)(struct jzx__worker *me));
+
 /* A look of the watchdog at a turn that takes long: takes the worker from the seat and gives it to
  * the thread that is to drive it next, which is *next; NULL: to none. False if it stays. */
 bool workers_relieve(struct jzx__worker *worker, struct jzx__seat *seat, struct jzx__thread **next);
