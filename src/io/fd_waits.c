@@ -29,6 +29,7 @@ struct jzx__awaited {
     struct jzx__fd_waits *set;
     uint32_t generation; /* in the key: an event of a predecessor finds another one */
     int fd;
+    uint8_t interest; /* of the poller: that of all its waits, and at times of one that has gone */
 };
 
 _Static_assert(sizeof(struct jzx__awaited) <= (size_t)JZX__BLOCK_SIZE_MIN << AWAITED_CLASS,
@@ -43,7 +44,8 @@ struct jzx__fd_waits {
     uint32_t fd_cap;
     uint32_t generation;
     struct jzx__list awaited;
-    struct jzx__list timed; /* waits with a deadline, the earliest first */
+    struct jzx__heap timed; /* waits with a deadline, by that */
+    uint64_t sequence;      /* of the next wait in there */
     struct jzx__waiter timer;
     uint64_t timer_ns; /* when it is due; JZX_NEVER */
 };
@@ -142,23 +144,26 @@ static bool reserve(struct jzx__fd_waits *set, int fd) {
     return true;
 }
 
-/* The interests of all its waits, and `more`. */
-static struct jzx__poll_entry entry_of(const struct jzx__awaited *awaited, uint32_t more) {
-    uint32_t interest = poll_interest(more);
+static uint8_t interest_of(const struct jzx__awaited *awaited) {
+    uint32_t interest = 0;
     const struct jzx__link *ring = &awaited->waits.ring;
     for (struct jzx__link *at = ring->next; at != ring; at = at->next)
         interest |= poll_interest(wait_at_fd(at)->interest);
+    return (uint8_t)interest;
+}
+
+static struct jzx__poll_entry entry_of(const struct jzx__awaited *awaited) {
     return (struct jzx__poll_entry){.fd = awaited->fd,
                                     .mode = JZX__POLL_ONCE,
-                                    .interest = (uint8_t)interest,
+                                    .interest = awaited->interest,
                                     .key = (uint64_t)awaited->generation << 32 |
                                            (uint32_t)awaited->fd};
 }
 
 /* 0 or the negative errno. A number that the set does not know stands for another file by now. */
-static int arm(const struct jzx__awaited *awaited, uint32_t more) {
+static int arm(const struct jzx__awaited *awaited) {
     struct jzx__poller *poller = &awaited->set->poller;
-    const struct jzx__poll_entry entry = entry_of(awaited, more);
+    const struct jzx__poll_entry entry = entry_of(awaited);
     int err = poller->ops->change(poller, &entry);
     return err == -ENOENT ? -EBADF : err;
 }
@@ -176,7 +181,7 @@ static void put_away(struct jzx__awaited *awaited, struct jzx__worker *me) {
 static void take_out(struct jzx__fd_wait *wait, int result, struct jzx__list *over) {
     jzx__list_remove(&wait->at_fd);
     if (wait->deadline_ns != JZX_NEVER)
-        jzx__list_remove(&wait->at_time);
+        jzx__heap_remove(&wait->awaited->set->timed, &wait->at_time);
     wait->awaited = NULL;
     wait->result = result;
     jzx__list_push_back(over, &wait->at_fd);
@@ -205,9 +210,12 @@ static int make(struct jzx__fd_waits *set, int fd, uint32_t interest,
     struct jzx__awaited *made = jzx__sched_alloc(set->worker->sched, set->worker, AWAITED_CLASS);
     if (made == NULL)
         return -ENOMEM;
-    *made = (struct jzx__awaited){.set = set, .generation = ++set->generation, .fd = fd};
+    *made = (struct jzx__awaited){.set = set,
+                                  .generation = ++set->generation,
+                                  .fd = fd,
+                                  .interest = (uint8_t)poll_interest(interest)};
     jzx__list_init(&made->waits);
-    const struct jzx__poll_entry entry = entry_of(made, interest);
+    const struct jzx__poll_entry entry = entry_of(made);
     int err = set->poller.ops->add(&set->poller, &entry);
     if (err == 0 && !reserve(set, fd)) {
         (void)set->poller.ops->remove(&set->poller, fd);
@@ -223,32 +231,37 @@ static int make(struct jzx__fd_waits *set, int fd, uint32_t interest,
     return 0;
 }
 
-/* Before all that are due later. Deadlines mostly come in their order. */
-static void insert_timed(struct jzx__fd_waits *set, struct jzx__fd_wait *wait) {
-    struct jzx__link *before = set->timed.ring.prev;
-    if (wait->deadline_ns == JZX_NEVER)
-        return;
-    while (before != &set->timed.ring &&
-           JZX_CONTAINER_OF(before, struct jzx__fd_wait, at_time)->deadline_ns > wait->deadline_ns)
-        before = before->prev;
-    jzx__list_insert(&wait->at_time, before, before->next);
+/* The first deadline; NULL: there is none. */
+static struct jzx__fd_wait *first_timed(const struct jzx__fd_waits *set) {
+    const struct jzx__heap_item *item = jzx__heap_peek(&set->timed);
+    return item == NULL ? NULL : JZX_CONTAINER_OF(item->node, struct jzx__fd_wait, at_time);
 }
 
 /* 0 or the negative errno. Waits for a file that had the number before are over. */
 static int add(struct jzx__fd_waits *set, struct jzx__fd_wait *wait, struct jzx__list *over) {
     struct jzx__awaited *awaited = find(set, wait->fd);
-    int err = awaited == NULL ? 0 : arm(awaited, wait->interest);
+    bool has_deadline = wait->deadline_ns != JZX_NEVER;
+    int err = 0;
+    if (has_deadline &&
+        !jzx__heap_push(&set->timed, &wait->at_time, wait->deadline_ns, set->sequence++))
+        return -ENOMEM;
+    if (awaited != NULL) {
+        awaited->interest |= (uint8_t)poll_interest(wait->interest);
+        err = arm(awaited);
+    }
     if (err < 0) {
         lose(awaited, set->worker, err, over);
         awaited = NULL;
     }
     if (awaited == NULL)
         err = make(set, wait->fd, wait->interest, &awaited);
-    if (err < 0)
+    if (err < 0) {
+        if (has_deadline)
+            jzx__heap_remove(&set->timed, &wait->at_time);
         return err;
+    }
     wait->awaited = awaited;
     jzx__list_push_back(&awaited->waits, &wait->at_fd);
-    insert_timed(set, wait);
     return 0;
 }
 
@@ -265,7 +278,8 @@ static void report(struct jzx__fd_waits *set, const struct jzx__poll_event *even
         if (told != 0)
             take_out(wait_at_fd(at), (int)told, over);
     }
-    int err = jzx__list_is_empty(&awaited->waits) ? 0 : arm(awaited, 0);
+    awaited->interest = interest_of(awaited);
+    int err = jzx__list_is_empty(&awaited->waits) ? 0 : arm(awaited);
     if (err < 0)
         lose(awaited, set->worker, err, over);
     else if (jzx__list_is_empty(&awaited->waits))
@@ -303,9 +317,9 @@ static void settle(struct jzx__fd_waits *set) {
     struct jzx__io *io = io_of(set);
     uint64_t due_ns = JZX_NEVER;
     jzx__lock_acquire(&io->waits_lock);
-    struct jzx__link *first = set->timed.ring.next;
-    if (first != &set->timed.ring && !io->waits_are_over)
-        due_ns = JZX_CONTAINER_OF(first, struct jzx__fd_wait, at_time)->deadline_ns;
+    const struct jzx__fd_wait *first = first_timed(set);
+    if (first != NULL && !io->waits_are_over)
+        due_ns = first->deadline_ns;
     bool is_quiet = jzx__list_is_empty(&set->awaited);
     jzx__lock_release(&io->waits_lock);
     set_timer(set, due_ns);
@@ -317,18 +331,14 @@ static void wake_timer(void *who, struct jzx__worker *me) {
     struct jzx__fd_waits *set = who;
     struct jzx__io *io = io_of(set);
     uint64_t now_ns = jzx__clock_now(&me->sched->clock);
+    struct jzx__fd_wait *wait;
     struct jzx__list over;
     jzx__list_init(&over);
     (void)jzx__waiter_end(&set->timer);
     set->timer_ns = JZX_NEVER;
     jzx__lock_acquire(&io->waits_lock);
-    while (!jzx__list_is_empty(&set->timed)) {
-        struct jzx__fd_wait *wait =
-            JZX_CONTAINER_OF(set->timed.ring.next, struct jzx__fd_wait, at_time);
-        if (wait->deadline_ns > now_ns)
-            break;
+    while ((wait = first_timed(set)) != NULL && wait->deadline_ns <= now_ns)
         end_wait(wait, me, -ETIMEDOUT, &over);
-    }
     jzx__lock_release(&io->waits_lock);
     settle(set);
     finish_all(&over, me);
@@ -371,7 +381,7 @@ static void check(struct jzx__worker *me, struct jzx__registration *registration
         struct jzx__awaited *awaited = JZX_CONTAINER_OF(link, struct jzx__awaited, at_set);
         last = link == last ? NULL : last;
         jzx__list_push_back(&set->awaited, link);
-        int err = arm(awaited, 0);
+        int err = arm(awaited);
         if (err < 0)
             lose(awaited, me, err, &over);
     }
@@ -386,6 +396,7 @@ static const struct jzx__registration_ops registration_ops = {.ready = on_ready,
 
 static void free_set(struct jzx_loop *loop, struct jzx__fd_waits *set) {
     const jzx_allocator *allocator = &loop->sched.allocator;
+    jzx__heap_deinit(&set->timed);
     if (set->by_fd != NULL)
         jzx__free(allocator, set->by_fd, set->fd_cap * sizeof *set->by_fd);
     jzx__free(allocator, set, sizeof *set);
@@ -423,7 +434,7 @@ static int ensure_set(struct jzx__worker *me, struct jzx__fd_waits **set) {
     made->poller =
         (struct jzx__poller){.ops = &jzx__poller_epoll, .os = jzx__io_of(loop)->os, .fd = -1};
     jzx__list_init(&made->awaited);
-    jzx__list_init(&made->timed);
+    jzx__heap_init(&made->timed, &loop->sched.allocator);
     jzx__waiter_init(&made->timer, wake_timer, made);
     made->timer_ns = JZX_NEVER;
     int err = open_set(made, reactor);

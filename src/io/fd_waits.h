@@ -24,6 +24,7 @@
 #ifndef JZX_IO_FD_WAITS_H
 #define JZX_IO_FD_WAITS_H
 
+#include "base/heap.h"
 #include "io/io.h"
 #include "op/op.h"
 
@@ -31,9 +32,9 @@ struct jzx__awaited;
 
 /* The part's own record in the slot of the operation. */
 struct jzx__fd_wait {
-    struct jzx__link at_fd;       /* of those that wait for the descriptor, or are over */
-    struct jzx__link at_time;     /* in `timed` of the set, if it has a deadline */
-    struct jzx__awaited *awaited; /* NULL: it is in no set */
+    struct jzx__link at_fd;        /* of those that wait for the descriptor, or are over */
+    struct jzx__heap_node at_time; /* in `timed` of the set, if it has a deadline */
+    struct jzx__awaited *awaited;  /* NULL: it is in no set */
     uint64_t deadline_ns;
     int fd;
     int result; /* it is over: see jzx__fd_wait_finish */
