@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/waiter.h, A12: a source serves a task that waits, and the task is killed meanwhile. The
- * work of the source is to put an item into the slot of the task.
+/* src/sched/waiter.h, A12: a source serves a task that waits, and the task is killed at any moment.
+ * The work of the source is to put an item into the slot of the task.
  *
- * Every scenario checks that each item is in the box or was taken once, that a killed task has none,
- * and that the source serves nobody at the end. */
+ * Every scenario checks that each item is in the box or was taken once, that a killed task has
+ * none, and that the source serves nobody at the end. */
 #include "scenarios.h"
 #include "sched/idle.h"
 #include "workers.h"
