@@ -46,7 +46,7 @@ static void release(jzx_future **futures, size_t count) {
 
 /* ---- the three results ---- */
 
-/* Nobody else has a handle to the other seven: they are cancelled when three have a value. */
+/* The other seven are cancelled when three have a value: no handle to them is left. */
 static void take_three(jzx_context *ctx) {
     static const unsigned ms[MIRRORS] = {150, 70, 140, 130, 60, 120, 110, 50, 100, 90};
     _Alignas(jzx_settled) char records[WANTED * JZX_SETTLED_SIZE(sizeof(unsigned))];

@@ -66,7 +66,7 @@ static void unmap_pages(void *ctx, void *pages, size_t size) {
 
 static jzx_behavior_result work(jzx_context *ctx, const jzx_message *msg) {
     printf("job %u%s\n", msg->tag, msg->tag == 1 ? ": please stop" : "");
-    if (msg->tag == 1) /* 0: who takes more than JZX_DEFAULT_LOOP_STOP is ended */
+    if (msg->tag == 1) /* 0: the deadline is JZX_DEFAULT_LOOP_STOP from now */
         (void)jzx_loop_stop(ctx->loop, 0);
     return JZX_BEHAVIOR_OK;
 }

@@ -171,7 +171,7 @@ typedef struct jzx_schedule_config {
     size_t policy_size;                  /* sizeof(jzx_schedule_policy) */
     uint32_t policy_count;               /* up to 256 */
     jzx_tick_timer_kind timer_kind;
-    const jzx_tick_timer *timer; /* copied. Needed with FOREIGN, else refused. Of its functions size
+    const jzx_tick_timer *timer; /* copied. Needed with FOREIGN, else refused. Its functions size
                                   * and destroy may be NULL */
     uint32_t tick_buffer_quota;  /* ticks that may wait until tick_buffer_overflows counts it; none
                                  * is ever dropped; max(32, system_quota / 8) */

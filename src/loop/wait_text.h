@@ -8,7 +8,7 @@
 #define JZX__LABEL_SIZE (JZX_NAME_MAX + 32u)
 #define JZX__WAIT_TEXT_SIZE (2u * JZX__LABEL_SIZE)
 
-/* "7.1 name", or "7.1" if it has none, or has ended meanwhile. Returns text. */
+/* "7.1 name", or "7.1" of an actor without a name, or one that has ended. Returns text. */
 const char *jzx__loop_label(const struct jzx_loop *loop, jzx_actor_id id, char *text, size_t size);
 
 /* "tag 7 since 0.2 s", "the end of 3.1 since 4.0 s", "a mutex of 3.1 alice since 0.0 s". info->wait

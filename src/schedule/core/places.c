@@ -156,7 +156,7 @@ struct jzx__job *jzx__places_pop(struct jzx__places *places, uint64_t tick) {
 
 /* ---- a timer that is wrong ---- */
 
-/* What printf would make; the core has none. */
+/* The core has no printf. */
 struct line {
     char text[128];
     size_t length;
