@@ -5,10 +5,13 @@
  * client library of PostgreSQL.
  *
  * It prints:
- *     inotify: report.txt was made
- *     timerfd: it has expired
- *     terminal: hello
+ *     inotify: READ, report.txt was made
+ *     timerfd: READ, it has expired
+ *     terminal: READ, hello
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* posix_openpt */
+#endif
 #include <jzx/jzx.h>
 
 #include <fcntl.h>
@@ -33,11 +36,27 @@ struct app {
     int program;
 };
 
+/* The bits that a wait has brought: those of the interest, and what else is worth knowing. */
+static void print_bits(const char *what, uint32_t ready) {
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } bits[] = {{JZX_IO_READ, "READ"},
+                {JZX_IO_WRITE, "WRITE"},
+                {JZX_IO_ERROR, "ERROR"},
+                {JZX_IO_HANGUP, "HANGUP"}};
+    printf("%s:", what);
+    for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++)
+        if ((ready & bits[i].bit) != 0)
+            printf(" %s,", bits[i].name);
+}
+
 /* ---- 3: an async function and a terminal ---- */
 
 struct typist {
     struct app *app;
     jzx_await_op wait;
+    uint32_t ready;
 };
 
 static jzx_future *readable(jzx_context *ctx, int fd) {
@@ -49,9 +68,11 @@ static jzx_future *readable(jzx_context *ctx, int fd) {
 JZX_ASYNC(typist, struct typist, int) {
     char line[32];
     (void)!write(self->app->program, "hello\n", 6);
-    JZX_AWAIT(jzx_op_consume(&self->wait, readable(ctx, self->app->terminal), JZX_NEVER), NULL);
+    JZX_AWAIT(jzx_op_consume(&self->wait, readable(ctx, self->app->terminal), JZX_NEVER),
+              &self->ready);
     ssize_t len = read(self->app->terminal, line, sizeof line);
-    printf("terminal: %.*s\n", len > 0 ? (int)strcspn(line, "\r\n") : 0, line);
+    print_bits("terminal", self->ready);
+    printf(" %.*s\n", len > 0 ? (int)strcspn(line, "\r\n") : 0, line);
     JZX_RETURN(0);
 }
 JZX_END
@@ -77,9 +98,12 @@ static jzx_behavior_result be_clock(jzx_context *ctx, const jzx_message *msg) {
                    : JZX_BEHAVIOR_FAIL;
     }
     const jzx_result *result = msg->data;
+    uint32_t ready;
     if (result->err != JZX_OK || read(app->timer, &count, sizeof count) != sizeof count)
         return JZX_BEHAVIOR_FAIL;
-    printf("timerfd: it has expired\n");
+    memcpy(&ready, jzx_result_data(result), sizeof ready);
+    print_bits("timerfd", ready);
+    printf(" it has expired\n");
     return type(ctx, app) == JZX_OK ? JZX_BEHAVIOR_STOP : JZX_BEHAVIOR_FAIL;
 }
 
@@ -89,14 +113,17 @@ static void watch_folder(jzx_context *ctx) {
     const struct app *app = ctx->state;
     _Alignas(struct inotify_event) char buffer[512];
     const struct inotify_event *event = (const void *)buffer;
+    uint32_t ready = 0;
     /* The file is not there yet: deadline 0 looks without waiting. */
     if (jzx_fd_await(ctx, app->inotify, JZX_IO_READ, 0, NULL) != JZX_ERR_TIMEOUT)
         jzx_exit(ctx, JZX_EXIT_FAIL, "the folder is not empty");
     close(open(app->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    if (jzx_fd_await(ctx, app->inotify, JZX_IO_READ, jzx_in(ctx, JZX_SECOND(60)), NULL) != JZX_OK ||
+    if (jzx_fd_await(ctx, app->inotify, JZX_IO_READ, jzx_in(ctx, JZX_SECOND(60)), &ready) !=
+            JZX_OK ||
         read(app->inotify, buffer, sizeof buffer) <= 0)
         jzx_exit(ctx, JZX_EXIT_FAIL, "nothing has happened in the folder");
-    printf("inotify: %s was made\n", event->name);
+    print_bits("inotify", ready);
+    printf(" %s was made\n", event->name);
     jzx_send(ctx->loop, app->clock, ctx->self, NULL, 0, START);
 }
 

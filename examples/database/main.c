@@ -77,6 +77,9 @@ static void print_event(void *ctx, const jzx_event *event) {
     if (event->kind == JZX_EVENT_ACTOR_FAIL) {
         snprintf(text, sizeof text, "%s has failed", event->name);
         say(loop, text);
+    } else if (event->kind == JZX_EVENT_SUPERVISOR_ESCALATE) {
+        snprintf(text, sizeof text, "%s gives up: %s", event->name, event->detail);
+        say(loop, text);
     } else if (event->kind == JZX_EVENT_ACTOR_RESTART) {
         snprintf(text, sizeof text, "%s is started again, attempt %u after %llu ms", event->name,
                  event->attempt, (unsigned long long)(event->elapsed_ns / JZX_MS(1)));

@@ -49,7 +49,8 @@ enum { FLUSH_MS = 100, MERGE_MS = 20, INDEX_MS = 5, COMPACT_MS = 1000, RETENTION
 
 /* Restarts that a supervisor tries in a period. One more, and it fails, and its own supervisor
  * starts it again. When the root fails, the program ends with JZX_ERR_ESCALATED. A bad point costs
- * one restart, a bad block JOB_ATTEMPTS. */
+ * one restart, a bad block JOB_ATTEMPTS. 0 would mean the default, 3; no restart at all is
+ * JZX_NONE. */
 enum {
     INGEST_RESTARTS = 10,
     MERGE_RESTARTS = 10,

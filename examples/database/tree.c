@@ -12,14 +12,15 @@ jzx_err store_start(jzx_loop *loop, jzx_actor_id *root) {
     /* The heads are added behind the gate when their series are first seen. */
     const jzx_child_spec heads[] = {
         {.name = "gate", .registered = "gate", .behavior = gate, .stash_cap = 1024}};
-    const jzx_supervisor_opts indexing = JZX_SUPERVISOR_OPTS(JZX_CHILDREN(index));
+    const jzx_supervisor_opts indexing =
+        JZX_SUPERVISOR_OPTS(.name = "indexing", JZX_CHILDREN(index));
     /* The planner adds the jobs. A job that is done is forgotten. */
     const jzx_supervisor_opts merging =
-        JZX_SUPERVISOR_OPTS(.strategy = JZX_DYNAMIC, .intensity = MERGE_RESTARTS,
+        JZX_SUPERVISOR_OPTS(.name = "merging", .strategy = JZX_DYNAMIC, .intensity = MERGE_RESTARTS,
                             .period_ns = JZX_MS(PERIOD_MS));
     const jzx_supervisor_opts ingest =
-        JZX_SUPERVISOR_OPTS(.intensity = INGEST_RESTARTS, .period_ns = JZX_MS(PERIOD_MS),
-                            JZX_CHILDREN(heads));
+        JZX_SUPERVISOR_OPTS(.name = "ingest", .intensity = INGEST_RESTARTS,
+                            .period_ns = JZX_MS(PERIOD_MS), JZX_CHILDREN(heads));
     const jzx_child_spec all[] = {
         {.name = "metrics",
          .registered = "metrics",

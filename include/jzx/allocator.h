@@ -27,7 +27,9 @@ typedef struct jzx_mapper {
     /* Returns size bytes, or NULL. size is a multiple of the page size, as the address must be: any
      * other is handed back to unmap at once, and counts as NULL. The bytes are readable and
      * writable, and need not be 0. A slab of stacks has about 8 MiB, and is memory only where a
-     * stack was used: reserve address space, and no more. */
+     * stack was used: reserve address space, and no more. This does (return NULL for MAP_FAILED):
+     * mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+     */
     void *(*map)(void *ctx, size_t size);
     /* Takes back what map returned, with the same size. Its guard pages are readable and writable
      * again. */

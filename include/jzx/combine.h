@@ -82,22 +82,23 @@ typedef struct jzx_settled {
 
 #define JZX_SETTLED_SIZE(value_size) (sizeof(jzx_settled) + ((value_size) + 7u) / 8u * 8u)
 
-/* The record of an input, in a copy of the result's value, which is aligned for a jzx_settled. The
- * value is at its end: (void *)(record + 1). */
+/* Record number `index` of the value (of all_settled: of that input; of some: the one that came as
+ * that), in a copy of the result's value, which is aligned for a jzx_settled. The input's own value
+ * is behind it: (void *)(record + 1). */
 JZX_API inline jzx_settled *jzx_settled_at(void *records, size_t value_size, size_t index) {
     return (jzx_settled *)(void *)((char *)records + index * JZX_SETTLED_SIZE(value_size));
 }
 
 /* Which input the outcome of a settled result is of: of race, and of any that has a value; of all
  * and map, if one has rejected it; of timeout 0, or 1 if it was the time. JZX_ERR_NOT_FOUND: it is
- * of none (all have a value, or are rejected; it was cancelled). JZX_ERR_INVALID_STATE: it is not
- * settled. JZX_ERR_INVALID_ARG: NULL, or no result of these. */
+ * of none (all have a value, or are rejected; it was cancelled; some and all_settled: always).
+ * JZX_ERR_INVALID_STATE: it is not settled. JZX_ERR_INVALID_ARG: NULL, or no result of these. */
 JZX_API jzx_err jzx_future_winner(jzx_future *result, size_t *index);
 
 /* What an input of any or some was rejected with, before the result was settled: *err, and in *text
  * (may be NULL) its text or "", which stays valid as long as the handle to the result. JZX_OK in
  * *err: it was not. JZX_ERR_INVALID_STATE: the result is not settled. JZX_ERR_INVALID_ARG: NULL, no
- * such input, or no result of any or some. */
+ * such input, or no result of any or some (of race: jzx_future_error). */
 JZX_API jzx_err jzx_future_error_at(jzx_future *result, size_t index, jzx_err *err,
                                     const char **text);
 

@@ -226,7 +226,10 @@ typedef struct jzx_config {
  *
  * Threads begin only with what needs them by name: blocking jobs and name resolution
  * (jzx/blocking.h, jzx/resolve.h), files where there is no io_uring, the first subprocess, and a
- * scheduler with JZX_DRIVER_THREAD. Their results come to the loop's thread. */
+ * scheduler with JZX_DRIVER_THREAD. Their results come to the loop's thread.
+ *
+ * Do not name the four fields that it sets: with another value in them the promises above do not
+ * hold. */
 #define JZX_CONFIG_ONE_THREAD(...)                                                                 \
     JZX_CONFIG(.workers = 1, .balance = JZX_BALANCE_NONE, .spare_threads_max = JZX_NONE,           \
                .relieve_after_ns = JZX_NEVER, __VA_ARGS__)

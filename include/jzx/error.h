@@ -34,7 +34,7 @@
     X(JZX_ERR_OWNER_DIED, -25, "the last owner has ended without giving it back")                  \
     X(JZX_ERR_NOT_OWNER, -26, "the caller does not have it")                                       \
     X(JZX_ERR_LAGGED, -27, "values were overwritten before they were read")                        \
-    X(JZX_ERR_ALL_REJECTED, -28, "none of the futures has a value")                                \
+    X(JZX_ERR_ALL_REJECTED, -28, "too few of the futures have a value")                            \
     X(JZX_ERR_INVALID_DELAY, -29, "the delay or period is not positive, or too long")              \
     X(JZX_ERR_CAPACITY_EXCEEDED, -30, "too many jobs are due at that tick, or in the far future")  \
     X(JZX_ERR_QUOTA_EXCEEDED, -31, "the scheduler has as many jobs as it may")                     \

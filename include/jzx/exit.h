@@ -56,7 +56,7 @@ typedef struct jzx_exit_notice {
  * once. */
 #define JZX_TAG_STOP 0xFFFF0016u
 
-/* How long an actor may take that is stopped without a deadline, as by jzx_actor_stop: ten seconds.
+/* How long an actor may take to stop if its stop has no deadline, as by jzx_actor_stop: 10 s.
  * A child has the shutdown_ns of its spec, and what jzx_loop_stop ends has the loop's deadline. */
 #define JZX_DEFAULT_STOP_GRACE UINT64_C(10000000000)
 

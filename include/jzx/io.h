@@ -145,10 +145,11 @@ JZX_API jzx_err jzx_signal_to(jzx_context *ctx, int signo, uint32_t tag);
 JZX_API jzx_err jzx_signal_end(jzx_context *ctx, int signo);
 
 /* The errno behind the call of this actor that the system failed last: for logs, and for what
- * jzx_err does not tell apart. Ask right after the call: calls that succeed, or fail for another
- * reason (JZX_ERR_CLOSED, a NULL), leave it as it was. Of an operation that completes by a message
- * the errno is in jzx_result.os_error, of a future in its text. Only in the actor's own turn; 0
- * elsewhere. */
+ * jzx_err does not tell apart. Ask right after the call: calls that succeed, or fail for a reason
+ * of the library's own (a NULL, a handle that is closed, a deadline), leave it as it was.
+ * jzx_fd_await asks the system about its descriptor, so JZX_ERR_CLOSED sets it there, to EBADF. Of
+ * an operation that completes by a message the errno is in jzx_result.os_error, of a future in its
+ * text. Only in the actor's own turn; 0 elsewhere. */
 JZX_API int jzx_last_os_error(const jzx_context *ctx);
 
 JZX_END_C

@@ -19,7 +19,7 @@
 
 typedef struct jzx_loop jzx_loop;
 
-/* How long jzx_loop_stop waits without a deadline: ten seconds. */
+/* The deadline of jzx_loop_stop(loop, 0), from the call: ten seconds. */
 #define JZX_DEFAULT_LOOP_STOP UINT64_C(10000000000)
 
 typedef void (*jzx_call_fn)(jzx_loop *loop, void *ctx);
@@ -85,7 +85,8 @@ JZX_API jzx_err jzx_loop_release(jzx_loop *loop);
 JZX_API jzx_err jzx_loop_request_stop(jzx_loop *loop);
 
 /* The gentle way to stop: jzx_loop_stop(loop, jzx_loop_now(loop) + JZX_SECOND(5)). 0 is the
- * default, JZX_DEFAULT_LOOP_STOP from now; JZX_NEVER sets no deadline. Spawns are
+ * default, JZX_DEFAULT_LOOP_STOP from now (and no time that has passed, as it is for waits);
+ * JZX_NEVER sets no deadline. Spawns are
  * JZX_ERR_LOOP_CLOSED from now on, every actor, daemons too, works off what waits and ends with
  * JZX_EXIT_NORMAL; supervised ones are asked by their supervisors, the last child first, and end
  * with JZX_EXIT_SHUTDOWN (see jzx/supervisor.h). As by JZX_STOP_AFTER_QUEUE sends to one that has

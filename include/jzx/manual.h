@@ -64,8 +64,10 @@ JZX_API jzx_err jzx_manual_poll_one(jzx_manual *manual, bool *handled);
 
 /* Handles messages until none waits. Messages count that arrive during the call, and messages that
  * its handlers send to it. *count (may be NULL) is how many it has handled. It returns after
- * max_messages of them; 0 is the default, JZX_UNLIMITED. Without a bound it may go on for ever:
- * with an actor that sends to itself, or beside threads that send without a pause. */
+ * max_messages of them, and then more may wait: the depth of jzx_actor_info tells. 0 and
+ * JZX_UNLIMITED: no bound. Without one it may go on for ever: with an actor that sends to itself,
+ * or beside threads that send without a pause. JZX_ERR_NO_SUCH_ACTOR also if the actor has ended
+ * normally in this call. */
 JZX_API jzx_err jzx_manual_drain(jzx_manual *manual, uint32_t max_messages, size_t *count);
 
 /* As a drain without a bound, while more(arg), which is called before each message, is true. */

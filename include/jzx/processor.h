@@ -380,8 +380,9 @@ typedef struct jzx_trace {
  * opts.trace, JZX_ERR_BUSY while a thread carries commands out, JZX_ERR_INVALID_ARG. */
 JZX_API jzx_err jzx_processor_trace(jzx_processor *processor, jzx_trace *trace);
 
-/* "Send 2 -> 0 tag 7 [01 00]" and so on, a line for each step, cut to size and ended with a 0 byte
- * if size is not 0. Returns the length without a cut. */
+/* "1: Send internal -> input tag 7 [01 00]": the tick, the command, its data; behind that
+ * " (dropped)" and the like if it was not carried out. One line, or a line for each step, cut to
+ * size and ended with a 0 byte if size is not 0. Returns the length without a cut. */
 JZX_API size_t jzx_trace_print(const jzx_trace *trace, char *text, size_t size);
 JZX_API size_t jzx_trace_step_print(const jzx_trace_step *step, char *text, size_t size);
 

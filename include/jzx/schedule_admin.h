@@ -129,7 +129,7 @@ typedef struct jzx_tick_driver {
 /* Where jobs wait for their tick. The scheduler does the same with each. */
 typedef enum jzx_tick_timer_kind {
     JZX_TICK_TIMER_DEFAULT = 0, /* WHEEL */
-    JZX_TICK_TIMER_WHEEL = 1,   /* constant time; 64 KiB with the default wheel_slots */
+    JZX_TICK_TIMER_WHEEL = 1,   /* constant time; 58 KiB with the default wheel_slots */
     JZX_TICK_TIMER_HEAP = 2,    /* a binary heap: logarithmic time; 24 bytes for each job of
                                  * system_quota */
     JZX_TICK_TIMER_FOREIGN = 3  /* `timer` */
@@ -171,8 +171,8 @@ typedef struct jzx_schedule_config {
     size_t policy_size;                  /* sizeof(jzx_schedule_policy) */
     uint32_t policy_count;               /* up to 256 */
     jzx_tick_timer_kind timer_kind;
-    const jzx_tick_timer *timer; /* copied; FOREIGN alone, which needs it. destroy may be NULL, and
-                                  * size; no other function */
+    const jzx_tick_timer *timer; /* copied. Needed with FOREIGN, else refused. Its functions size
+                                  * and destroy may be NULL */
     uint32_t tick_buffer_quota;  /* ticks that may wait until tick_buffer_overflows counts it; none
                                  * is ever dropped; max(32, system_quota / 8) */
     const jzx_task_run_policy *task_run_policy; /* copied; NULL: none */

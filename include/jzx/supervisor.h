@@ -86,8 +86,9 @@ typedef struct jzx_supervisor_opts jzx_supervisor_opts;
  *     JZX_SERVICE(.name = "web", .behavior = web, .depends_on = {"store", "index"}),
  *
  * If one child of a supervisor says depends_on, the names and not the order of the array say when
- * children start and stop. A child that says nothing then needs nobody; JZX_DEPENDS_ON_NOBODY says
- * that alone.
+ * children start and stop. Once one child has names, a child without any needs nobody. To have no
+ * dependencies at all, in place of the order of the array, give one child JZX_DEPENDS_ON_NOBODY as
+ * its only name.
  *
  *   start    when each child that it needs runs and its init is through. Children that do not need
  *            one another start at the same time.

@@ -33,8 +33,8 @@ typedef struct jzx_tick_timer {
     void *(*create)(void *arg, void *memory, size_t entries_max, uint64_t now);
     /* The timer has no entries. May be NULL. */
     void (*destroy)(void *timer);
-    /* entry->tick is later than the tick polled last, by less than the product of wheel_slots. At
-     * most entries_max entries are inside. */
+    /* entry->tick is later than the tick polled last, by less than the product of
+     * jzx_schedule_config.wheel_slots (2^20 by default). At most entries_max entries are inside. */
     void (*insert)(void *timer, jzx_tick_entry *entry);
     /* Takes an entry out. */
     void (*cancel)(void *timer, jzx_tick_entry *entry);
@@ -42,7 +42,8 @@ typedef struct jzx_tick_timer {
      * none is left. Ticks never go back; they may leap up to the one that next has returned. */
     jzx_tick_entry *(*poll_expired)(void *timer, uint64_t tick);
     /* A tick later than the one polled last, before which no entry is due; UINT64_MAX: there is
-     * none. A tick that is too early costs a poll; one that is too late ends the process. */
+     * none. A tick that is too early costs a poll; one that is too late ends the process, with a
+     * message that names it and the tick at which an entry is due. */
     uint64_t (*next)(void *timer);
 } jzx_tick_timer;
 

@@ -6,6 +6,7 @@
 #include "actor/loop.h"
 #include "base/log.h"
 #include "file/uring.h"
+#include "loop/wait_text.h"
 #include "process/process.h"
 #include "sched/crew.h"
 #include "super/super.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 
 #define LINE_SIZE 256u
-#define LABEL_SIZE (JZX_NAME_MAX + 32u)
 
 /* Actors that are shown: those that have most mail; and those that do not return. */
 #define SHOWN_MAX 16u
@@ -96,17 +96,6 @@ static void print_processes(const struct dump *dump, jzx_loop *loop) {
     }
 }
 
-/* "7.1 name", or "7.1" if it has none, or has ended meanwhile. */
-static const char *label(const jzx_loop *loop, jzx_actor_id id, char *text, size_t size) {
-    struct jzx__actor *actor = jzx__table_lookup(&loop->table, id);
-    jzx_actor_info info;
-    if (actor == NULL || !jzx__actor_glance(actor, &info) || info.id != id)
-        info.name[0] = '\0';
-    snprintf(text, size, "%u.%u%s%s", jzx_id_index(id), jzx_id_generation(id),
-             info.name[0] == '\0' ? "" : " ", info.name);
-    return text;
-}
-
 /* C7 of sched/crew.h. */
 static bool is_unattended(const jzx_loop *loop, uint32_t worker) {
     struct jzx__crew *crew = (struct jzx__crew *)(uintptr_t)&loop->sched.crew;
@@ -128,10 +117,10 @@ static void print_worker(const struct dump *dump, const jzx_loop *loop, uint32_t
     uint64_t tick = jzx__atomic_load_relaxed(&loop->sched.workers[worker]->tick_at_ns);
     uint64_t now = jzx_loop_now(loop);
     char doing[LINE_SIZE / 2] = "between turns";
-    char who[LABEL_SIZE];
+    char who[JZX__LABEL_SIZE];
     if (running != JZX_NOBODY)
         snprintf(doing, sizeof doing, "runs %s, tag %u, last tick %llu us ago",
-                 label(loop, running, who, sizeof who), tag,
+                 jzx__loop_label(loop, running, who, sizeof who), tag,
                  (ull)(now > tick ? (now - tick) / 1000u : 0));
     else if (stats.is_parked)
         snprintf(doing, sizeof doing, "asleep");
@@ -158,10 +147,10 @@ static void print_lost_turns(const struct dump *dump, jzx_loop *loop) {
     uint32_t count = jzx__crew_lost_turns(&loop->sched, turns, SHOWN_MAX);
     jzx__visit_end(&visit);
     uint64_t now = jzx_loop_now(loop);
-    char who[LABEL_SIZE];
+    char who[JZX__LABEL_SIZE];
     for (uint32_t i = 0; i < count; i++)
         print(dump, "no worker  runs %s, tag %u, for %llu ms",
-              label(loop, turns[i].id, who, sizeof who), turns[i].tag,
+              jzx__loop_label(loop, turns[i].id, who, sizeof who), turns[i].tag,
               (ull)(now > turns[i].since_ns ? (now - turns[i].since_ns) / 1000000u : 0));
 }
 
@@ -209,33 +198,8 @@ static void keep_wait(struct waits *waits, const jzx_actor_info *info) {
     waits->count += waits->count < SHOWN_MAX;
 }
 
-/* "tag 7", "the end of 3.1", "a message", "a mutex of 3.1 alice". */
-static const char *describe_wait(const jzx_loop *loop, const jzx_actor_info *info, char *text,
-                                 size_t size) {
-    const char *name = jzx_wait_name(info->wait);
-    char who[LABEL_SIZE];
-    switch (info->wait) {
-    case JZX_WAIT_TAG: snprintf(text, size, "%s %llu", name, (ull)info->wait_object); break;
-    case JZX_WAIT_SENDER:
-    case JZX_WAIT_ANSWER:
-    case JZX_WAIT_EXIT:
-    case JZX_WAIT_ROOM:
-        snprintf(text, size, "%s %s", name, label(loop, info->wait_object, who, sizeof who));
-        break;
-    case JZX_WAIT_MUTEX:
-    case JZX_WAIT_RWLOCK:
-        snprintf(text, size, "%s%s%s", name, info->wait_holder == JZX_NOBODY ? "" : " of ",
-                 info->wait_holder == JZX_NOBODY ? ""
-                                                 : label(loop, info->wait_holder, who, sizeof who));
-        break;
-    default: snprintf(text, size, "%s", name); break;
-    }
-    return text;
-}
-
 static void print_waits(const struct dump *dump, const jzx_loop *loop, const struct waits *waits) {
-    uint64_t now = jzx_loop_now(loop);
-    char what[2 * LABEL_SIZE];
+    char what[JZX__WAIT_TEXT_SIZE];
     for (uint32_t i = 1; i < WAIT_KINDS; i++) {
         if (waits->counts[i] != 0)
             print(dump, "fibers    %llu wait for %s", (ull)waits->counts[i],
@@ -243,10 +207,8 @@ static void print_waits(const struct dump *dump, const jzx_loop *loop, const str
     }
     for (uint32_t i = 0; i < waits->count; i++) {
         const jzx_actor_info *info = &waits->shown[i];
-        uint64_t ns = now > info->wait_since_ns ? now - info->wait_since_ns : 0;
-        print(dump, "  %u.%u %s: waits for %s since %llu.%llu s", jzx_id_index(info->id),
-              jzx_id_generation(info->id), info->name, describe_wait(loop, info, what, sizeof what),
-              (ull)(ns / JZX_SECOND(1)), (ull)(ns % JZX_SECOND(1) / JZX_MS(100)));
+        print(dump, "  %u.%u %s: waits for %s", jzx_id_index(info->id), jzx_id_generation(info->id),
+              info->name, jzx__loop_wait_text(loop, info, what, sizeof what));
     }
 }
 

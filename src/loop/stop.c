@@ -5,7 +5,9 @@
 #include "actor/control.h"
 #include "actor/info.h"
 #include "actor/mailbox.h"
+#include "actor/trap.h"
 #include "base/log.h"
+#include "loop/wait_text.h"
 #include "sched/crew.h"
 
 #include <stdio.h>
@@ -76,6 +78,51 @@ bool jzx__loop_has_stop_to_do(const struct jzx_loop *loop) {
 
 /* ---- the report ---- */
 
+/* A picture of the moment: the actor may belong to another worker. */
+struct rest {
+    bool is_idle; /* nothing is ready for it */
+    bool is_super;
+    bool is_polled; /* by a thread of the program */
+    bool was_told;  /* it traps its stop, and has the notice of it */
+};
+
+JZX_PEEKS static struct rest rest_of(struct jzx__actor *actor) {
+    uint8_t place = jzx__peek(&actor->task.place);
+    const struct jzx__cold *cold = jzx__actor_cold(actor);
+    struct rest rest = {.is_idle = place == JZX__IDLE || place == JZX__NEW || place == JZX__ASIDE};
+    if (jzx__task_inbox(&actor->task) & JZX__INBOX_TOKEN) /* an entry is under way */
+        rest.is_idle = false;
+    if (cold == NULL)
+        return rest;
+    const struct jzx__trap *trap = jzx__peek(&cold->trap);
+    rest.is_super = jzx__peek(&cold->is_super);
+    rest.is_polled = jzx__peek(&cold->kind) == JZX__KIND_MANUAL;
+    rest.was_told = trap != NULL && jzx__peek(&trap->note) == NULL;
+    return rest;
+}
+
+/* It is in no turn. */
+static void describe_rest(struct jzx_loop *loop, struct jzx__actor *actor,
+                          const jzx_actor_info *info, char *text, size_t size) {
+    char what[JZX__WAIT_TEXT_SIZE];
+    struct rest rest = rest_of(actor);
+    if (rest.is_polled)
+        snprintf(text, size, "waits for the thread that polls it");
+    else if (info->worker == JZX_NONE)
+        snprintf(text, size, "waits for a worker");
+    else if (!rest.is_idle)
+        snprintf(text, size, "waits for its turn on worker %u", info->worker);
+    else if (info->wait != JZX_WAIT_NONE)
+        snprintf(text, size, "waits for %s", jzx__loop_wait_text(loop, info, what, sizeof what));
+    else if (rest.is_super)
+        snprintf(text, size, "waits for its children");
+    else
+        snprintf(text, size, "waits for messages");
+    size_t length = strlen(text);
+    if (rest.was_told)
+        snprintf(text + length, size - length, "; was told to stop");
+}
+
 static void describe(struct jzx_loop *loop, struct jzx__actor *actor, const jzx_actor_info *info,
                      char *text, size_t size) {
     uint32_t tag = 0;
@@ -88,12 +135,7 @@ static void describe(struct jzx_loop *loop, struct jzx__actor *actor, const jzx_
         snprintf(text, size, "handles a message with tag %u for so long that its worker went on",
                  tag);
         break;
-    case JZX__TURN_NONE:
-        if (info->worker == JZX_NONE)
-            snprintf(text, size, "waits for a worker");
-        else
-            snprintf(text, size, "waits for its turn on worker %u", info->worker);
-        break;
+    case JZX__TURN_NONE: describe_rest(loop, actor, info, text, size); break;
     }
 }
 
@@ -106,7 +148,7 @@ static void report_late(struct jzx_loop *loop) {
         struct jzx__actor *actor = jzx__table_slot(&loop->table, i);
         if (!jzx__actor_glance(actor, &info))
             continue;
-        char detail[128];
+        char detail[JZX__WAIT_TEXT_SIZE + 64];
         describe(loop, actor, &info, detail, sizeof detail);
         jzx_event event = {.kind = JZX_EVENT_STOP_LATE,
                            .actor = info.id,

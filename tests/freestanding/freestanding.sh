@@ -3,16 +3,16 @@
 #
 # freestanding.sh native|cortex_m|qemu ROOT SCRATCH CC: the scheduler core, the wheel and the heap
 # need no header but the compiler's own and no function but memcpy, memset, memmove and memcmp,
-# beside jzx__assert_failed, which the toolbox of a board supplies. `native` also links the program
-# of this folder with a toolbox and nothing else, and runs it; `qemu` does so on a Cortex-M3 in an
-# emulator, with arm-none-eabi-gcc as CC.
+# beside jzx__assert_failed and jzx__wrong_use, which the toolbox of a board supplies. `native` also
+# links the program of this folder with a toolbox and nothing else, and runs it; `qemu` does so on a
+# Cortex-M3 in an emulator, with arm-none-eabi-gcc as CC.
 
 set -eu
 target=$1 root=$2 scratch=$3 compiler=$4
 here=$root/tests/freestanding
 sources="$root/src/schedule/core/*.c $root/src/time/wheel.c $root/src/base/heap.c"
 flags="-std=c11 -O2 -ffreestanding -fno-stack-protector -nostdinc -Wall -Wextra -Werror"
-allowed='memcpy memset memmove memcmp jzx__assert_failed'
+allowed='memcpy memset memmove memcmp jzx__assert_failed jzx__wrong_use'
 
 case $target in
 native) machine= ;;

@@ -7,7 +7,8 @@
 /* 0, or the number of the check that does not hold, from 1 to 99. */
 int run_program(void);
 
-/* A broken invariant: jzx__assert_failed ends the program with this status. */
+/* A broken invariant or wrong use: jzx__assert_failed and jzx__wrong_use end the program with this
+ * status. */
 #define TOOLBOX_INVARIANT 100
 
 #endif

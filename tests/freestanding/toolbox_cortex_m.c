@@ -31,6 +31,11 @@ void jzx__assert_failed(const char *file, int line, const char *text) {
     leave(TOOLBOX_INVARIANT);
 }
 
+void jzx__wrong_use(const char *text) {
+    (void)text;
+    leave(TOOLBOX_INVARIANT);
+}
+
 _Noreturn static void fault(void) {
     leave(FAULT);
 }

@@ -25,6 +25,11 @@ void jzx__assert_failed(const char *file, int line, const char *text) {
     leave(TOOLBOX_INVARIANT);
 }
 
+void jzx__wrong_use(const char *text) {
+    (void)text;
+    leave(TOOLBOX_INVARIANT);
+}
+
 __attribute__((used)) _Noreturn static void begin(void) {
     leave(run_program());
 }

@@ -43,10 +43,15 @@ static inline struct child_end run_in_child(void (*body)(void)) {
     return end;
 }
 
-/* True if the child was ended by an invariant whose text contains this. */
-static inline bool child_aborted(const struct child_end *end, const char *text) {
+/* True if the child has ended itself with a message that contains this. */
+static inline bool child_refused(const struct child_end *end, const char *text) {
     return WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGABRT &&
-           strstr(end->text, "invariant does not hold") != NULL && strstr(end->text, text) != NULL;
+           strstr(end->text, text) != NULL;
+}
+
+/* The same by an invariant that does not hold. */
+static inline bool child_aborted(const struct child_end *end, const char *text) {
+    return child_refused(end, "invariant does not hold") && child_refused(end, text);
 }
 
 #endif

@@ -171,12 +171,14 @@ static jzx_tick_entry *forgetful_poll(void *timer, uint64_t tick) {
     return entry;
 }
 
+static uint64_t forgetful_says;
+
 static uint64_t forgetful_next(void *timer) {
     (void)timer;
-    return UINT64_MAX;
+    return forgetful_says;
 }
 
-static void pass_over_a_job(void) {
+static void pass_over_a_job(uint64_t says) {
     static char state;
     const jzx_tick_timer forgetful = {.arg = &state,
                                       .create = forgetful_create,
@@ -195,11 +197,24 @@ static void pass_over_a_job(void) {
         !jzx__places_init(&places, &config, &memory, 0))
         return;
     job.deadline = 5;
-    if (jzx__places_add(&places, &job) == JZX__PLACED && jzx__places_next(&places) == UINT64_MAX)
+    if (jzx__places_add(&places, &job) == JZX__PLACED && jzx__places_next(&places) == says)
         jzx__places_pass(&places, 9);
 }
 
+static void say_too_late(void) {
+    forgetful_says = 12;
+    pass_over_a_job(12);
+}
+
+static void say_never(void) {
+    forgetful_says = UINT64_MAX;
+    pass_over_a_job(UINT64_MAX);
+}
+
 JZX_TEST(a_timer_that_says_too_late_when_the_next_job_is_due_ends_the_process) {
-    struct child_end end = run_in_child(pass_over_a_job);
-    JZX_EXPECT(child_aborted(&end, "due == NULL"));
+    struct child_end end = run_in_child(say_too_late);
+    JZX_EXPECT(child_refused(&end, "jzx: jzx_tick_timer.next was too late: it returned 12, and an "
+                                   "entry is due at tick 5\n"));
+    end = run_in_child(say_never);
+    JZX_EXPECT(child_refused(&end, "it returned UINT64_MAX, and an entry is due at tick 5\n"));
 }

@@ -24,6 +24,7 @@ bool jzx__places_init(struct jzx__places *places, const struct jzx__schedule_con
     if (places->state == NULL)
         return false;
     places->now = now;
+    places->said = UINT64_MAX;
     places->span = span_of(config->shape);
     places->in_timer = 0;
     jzx__slots_init(&places->slots, memory->cells, config->capacity.system_quota);
@@ -153,14 +154,55 @@ struct jzx__job *jzx__places_pop(struct jzx__places *places, uint64_t tick) {
     return NULL;
 }
 
+/* ---- a timer that is wrong ---- */
+
+/* The core has no printf. */
+struct line {
+    char text[128];
+    size_t length;
+};
+
+static void add_text(struct line *line, const char *text) {
+    while (*text != '\0' && line->length + 1 < sizeof line->text)
+        line->text[line->length++] = *text++;
+    line->text[line->length] = '\0';
+}
+
+static void add_tick(struct line *line, uint64_t tick) {
+    char digits[21];
+    char *first = &digits[20];
+    *first = '\0';
+    do {
+        *--first = (char)('0' + tick % 10);
+        tick /= 10;
+    } while (tick != 0);
+    add_text(line, first);
+}
+
+JZX_COLD static void next_was_too_late(uint64_t said, uint64_t due) {
+    struct line line = {.length = 0};
+    add_text(&line, "jzx_tick_timer.next was too late: it returned ");
+    if (said == UINT64_MAX)
+        add_text(&line, "UINT64_MAX");
+    else
+        add_tick(&line, said);
+    add_text(&line, ", and an entry is due at tick ");
+    add_tick(&line, due);
+    jzx__wrong_use(line.text);
+}
+
+/* ---- time passes ---- */
+
 void jzx__places_pass(struct jzx__places *places, uint64_t to) {
     const jzx_tick_entry *due = places->timer.poll_expired(places->state, to);
-    JZX_ASSERT(due == NULL); /* else the timer's `next` was too late */
+    if (JZX_UNLIKELY(due != NULL))
+        next_was_too_late(places->said, due->tick);
     places->now = to;
 }
 
 uint64_t jzx__places_next(struct jzx__places *places) {
     uint64_t next = places->timer.next(places->state);
+    places->said = next;
     const struct jzx__heap_item *item = jzx__heap_peek(&places->overflow);
     if (item == NULL)
         return next;

@@ -26,6 +26,7 @@ struct jzx__places {
     jzx_tick_timer timer;
     void *state;   /* the timer itself */
     uint64_t now;  /* the tick that it was polled for last */
+    uint64_t said; /* what its `next` returned last */
     uint64_t span; /* ticks; jobs further away go into the overflow */
     size_t in_timer;
     struct jzx__slots slots;
@@ -71,7 +72,8 @@ uint32_t jzx__places_reinsert(struct jzx__places *places);
 /* The next job that is due at the tick, in no order; NULL: none is left, and the tick is over. */
 struct jzx__job *jzx__places_pop(struct jzx__places *places, uint64_t tick);
 
-/* Lets ticks pass at which there is nothing to do. */
+/* Lets ticks pass at which there is nothing to do, by jzx__places_next. Ends the process if the
+ * timer has an entry that was due: its `next` was too late. */
 void jzx__places_pass(struct jzx__places *places, uint64_t to);
 
 /* No job is due, and none leaves the overflow, before this tick; UINT64_MAX: there is none. */
