@@ -99,6 +99,11 @@ void jzx__assert_failed(const char *file, int line, const char *text) {
     model_fail("%s:%d: invariant does not hold: %s", file, line, text);
 }
 
+_Noreturn void jzx__wrong_use(const char *text);
+void jzx__wrong_use(const char *text) {
+    jzx__assert_failed("wrong use", 0, text);
+}
+
 /* Weakened code may follow pointers to nowhere, or lists without end: that is a failure of the
  * execution, not of the program. */
 static void on_signal(int number) {
