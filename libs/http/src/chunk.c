@@ -159,14 +159,8 @@ static enum jzx__http_part end_line(struct jzx__http_body *body) {
 /* Takes a byte that is no content. BODY_MORE: it is consumed. */
 static enum jzx__http_part step(struct jzx__http_body *body, char byte) {
     const char *wrong = NULL;
-    if (body->state <= LINE_LF) {
-        if (++body->line > body->line_bytes_max) {
-            return refuse(body, 400, "A chunk line is too long");
-        }
-        if (body->state > SIZE && body->state < LINE_LF &&
-            ++body->extensions > body->extensions_max) {
-            return refuse(body, 400, "The chunk extensions of the body are too long");
-        }
+    if (body->state <= LINE_LF && ++body->line > body->line_bytes_max) {
+        return refuse(body, 400, "A chunk line is too long");
     }
     switch (body->state) {
     case SIZE: wrong = in_size(body, byte); break;
@@ -185,6 +179,10 @@ static enum jzx__http_part step(struct jzx__http_body *body, char byte) {
         body->state = SIZE;
         break;
     default: wrong = in_extension(body, byte);
+    }
+    if (wrong == NULL && body->state > SIZE && body->state < LINE_LF &&
+        ++body->extensions > body->extensions_max) {
+        wrong = "The chunk extensions of the body are too long";
     }
     return wrong != NULL ? refuse(body, 400, wrong) : JZX__HTTP_BODY_MORE;
 }

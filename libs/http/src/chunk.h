@@ -32,7 +32,7 @@ struct jzx__http_body {
     uint8_t state;
     uint8_t digits;          /* of the chunk size */
     uint32_t line;           /* bytes of the chunk line so far */
-    uint32_t line_bytes_max; /* of a chunk line; a longer one: 400 */
+    uint32_t line_bytes_max; /* of a chunk line with its CRLF; a longer one: 400 */
     uint32_t extensions;     /* bytes of all extensions so far */
     uint32_t extensions_max; /* more: 400 */
     uint64_t left;           /* of the body or chunk */
