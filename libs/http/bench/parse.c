@@ -2,8 +2,8 @@
 /*
  * Parses one browser request over and over and prints the rate. From the root of the tree:
  *
- *     gcc -std=c11 -D_GNU_SOURCE -O2 -Ilibs/http/src libs/http/bench/parse.c libs/http/src/?*.c -o /tmp/http_bench
- *     /tmp/http_bench
+ *     gcc -std=c11 -D_GNU_SOURCE -O2 -Ilibs/http/src libs/http/bench/parse.c \
+ *         libs/http/src/?*.c -o http_bench && ./http_bench
  */
 #include <stdio.h>
 #include <stdlib.h>

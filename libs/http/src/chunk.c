@@ -69,7 +69,7 @@ static const char *wrong_size(const struct jzx__http_body *body, char byte) {
     return body->digits == 0 ? "A chunk has no size" : "A byte is not allowed in a chunk size";
 }
 
-/* Behind the size, or behind an extension that may end here. */
+/* The size or an extension may end with this byte. */
 static const char *after_part(struct jzx__http_body *body, char byte) {
     if (byte == ';') {
         body->state = BEFORE_NAME;

@@ -51,7 +51,8 @@ void jzx__http_body_begin(struct jzx__http_body *body, enum jzx__http_framing fr
 enum jzx__http_part jzx__http_body_next(struct jzx__http_body *body, const char *data, size_t len,
                                         size_t *consumed, size_t *content);
 
-/* The peer has closed. Returns whether the body was complete; a refusal says that it was not. */
+/* The peer has closed. Returns whether the body was complete; a refusal says that it was not.
+ * Trailers that are still missing are the caller's to notice. */
 bool jzx__http_body_close(struct jzx__http_body *body);
 
 #endif

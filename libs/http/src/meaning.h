@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fields of a complete head say about the message: host, framing, and connection. */
+/* Reads host, framing and connection options out of the fields of a complete head. */
 #ifndef JZX_HTTP_MEANING_H
 #define JZX_HTTP_MEANING_H
 

@@ -69,7 +69,7 @@ static enum jzx__http_step refuse(struct jzx__http_head *head, unsigned status, 
     return jzx__http_refuse(&head->refusal, status, text, at);
 }
 
-/* Where the scan of the current part ends: at the end of the bytes, or one byte behind its limit. */
+/* Where the scan of the current part stops: at the last byte, or one byte behind its limit. */
 static const char *stop_of(const struct jzx__http_head *head, const char *data, const char *end,
                            uint32_t part_max) {
     size_t left = (size_t)(end - (data + head->part));

@@ -33,7 +33,7 @@ JZX_TEST(every_byte_has_the_classes_of_the_grammar) {
 }
 
 /* Each byte, at each place of a text of each length up to three words, between bytes that make
- * borrows and carries likely. The text ends with its block, so a sanitizer sees a read behind it. */
+ * borrows likely. The text ends with its block, so a sanitizer sees a read behind it. */
 JZX_TEST(the_scan_of_values_stops_at_the_first_byte_that_is_none) {
     static const char around[] = {' ', '\t', '!', '~', '\x80', '\xff'};
     for (size_t len = 1; len <= 24; len++) {

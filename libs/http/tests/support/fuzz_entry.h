@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fuzzers of the parser run. */
+/* The function that fuzzers of the parser run. */
 #ifndef JZX_HTTP_FUZZ_ENTRY_H
 #define JZX_HTTP_FUZZ_ENTRY_H
 
