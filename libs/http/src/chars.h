@@ -13,10 +13,10 @@
 #include <string.h>
 
 enum jzx__http_class {
-    JZX__HTTP_TOKEN = 1,  /* tchar, RFC 9110 section 5.6.2 */
-    JZX__HTTP_VALUE = 2,  /* field-vchar, SP and HTAB, RFC 9110 section 5.5 */
-    JZX__HTTP_TARGET = 4, /* RFC 3986, and []{}|^` as browsers send them (decision 35) */
-    JZX__HTTP_NAME = 8,   /* of a host: unreserved, RFC 3986 section 2.3 */
+    JZX__HTTP_TOKEN = 1,      /* tchar, RFC 9110 section 5.6.2 */
+    JZX__HTTP_VALUE = 2,      /* field-vchar, SP and HTAB, RFC 9110 section 5.5 */
+    JZX__HTTP_TARGET = 4,     /* RFC 3986, and []{}|^` as browsers send them (decision 35) */
+    JZX__HTTP_UNRESERVED = 8, /* RFC 3986 section 2.3 */
     JZX__HTTP_HEX = 16,
     JZX__HTTP_DIGIT = 32,
 };

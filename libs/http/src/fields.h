@@ -51,7 +51,8 @@ struct jzx__http_fields {
 /* Prepares for a section that begins at the offset `at`. The limits and the list stay. */
 void jzx__http_fields_begin(struct jzx__http_fields *fields, uint32_t at);
 
-/* Reads on. data, len: the buffer with all bytes since offset 0. */
+/* Reads on. data, len: the buffer with all bytes since offset 0. After REFUSED there is no more to
+ * read: the caller keeps the refusal. */
 enum jzx__http_step jzx__http_fields_parse(struct jzx__http_fields *fields, const char *data,
                                            size_t len, struct jzx__http_refusal *refusal);
 

@@ -72,10 +72,10 @@ static enum jzx__http_step collect(struct jzx__http_head *head, const char *data
             known->has_websocket |= jzx__http_list_has(value, len, "websocket");
             break;
         default: /* Expect */
-            head->expects =
-                JZX__HTTP_EQUALS(value, len, "100-continue") && head->expects != JZX__HTTP_UNKNOWN
-                    ? JZX__HTTP_CONTINUE
-                    : JZX__HTTP_UNKNOWN;
+            head->expects = JZX__HTTP_EQUALS(value, len, "100-continue") &&
+                                    head->expects != JZX__HTTP_EXPECTS_UNKNOWN
+                                ? JZX__HTTP_EXPECTS_CONTINUE
+                                : JZX__HTTP_EXPECTS_UNKNOWN;
         }
     }
     return step;
@@ -175,14 +175,14 @@ static enum jzx__http_step judge_request(struct jzx__http_head *head, const char
     head->wants_websocket =
         head->wants_upgrade && known->has_websocket && is_method(head, data, "GET");
     if (head->minor == 0)
-        head->expects = JZX__HTTP_NOTHING;
+        head->expects = JZX__HTTP_EXPECTS_NOTHING;
     return JZX__HTTP_DONE;
 }
 
 /* RFC 9112 section 6.3, in its order. */
 static enum jzx__http_step judge_response(struct jzx__http_head *head, const struct known *known) {
     unsigned status = head->status;
-    head->expects = JZX__HTTP_NOTHING;
+    head->expects = JZX__HTTP_EXPECTS_NOTHING;
     if (status == 101 || (head->answers == JZX__HTTP_TO_CONNECT && status / 100 == 2)) {
         head->framing = JZX__HTTP_TUNNEL;
     } else if (head->answers == JZX__HTTP_TO_HEAD || status / 100 == 1 || status == 204 ||

@@ -37,7 +37,11 @@ extern const struct jzx__http_limits jzx__http_limits_default;
 /* The request that a response answers, as far as it decides where the response ends. */
 enum jzx__http_answers { JZX__HTTP_TO_OTHERS, JZX__HTTP_TO_HEAD, JZX__HTTP_TO_CONNECT };
 
-enum jzx__http_expects { JZX__HTTP_NOTHING, JZX__HTTP_CONTINUE, JZX__HTTP_UNKNOWN };
+enum jzx__http_expects {
+    JZX__HTTP_EXPECTS_NOTHING,
+    JZX__HTTP_EXPECTS_CONTINUE,
+    JZX__HTTP_EXPECTS_UNKNOWN
+};
 
 struct jzx__http_head {
     /* After DONE. Slices are offsets into the caller's buffer. */

@@ -93,7 +93,7 @@ const char *jzx__http_host_read(const char *data, struct jzx__http_slice at,
         }
         name_end++;
     } else {
-        name_end = jzx__http_skip(begin, end, JZX__HTTP_NAME);
+        name_end = jzx__http_skip(begin, end, JZX__HTTP_UNRESERVED);
         if (name_end == begin && *begin == ':')
             return "The host is empty";
     }

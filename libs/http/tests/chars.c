@@ -23,7 +23,7 @@ JZX_TEST(every_byte_has_the_classes_of_the_grammar) {
         if (is_alnum || in(byte, "-._~!$&'()*+,;=:@/?%[]{}|^`"))
             expected |= JZX__HTTP_TARGET;
         if (is_alnum || in(byte, "-._~"))
-            expected |= JZX__HTTP_NAME;
+            expected |= JZX__HTTP_UNRESERVED;
         if (byte < 128 && isxdigit(byte))
             expected |= JZX__HTTP_HEX;
         if (byte >= '0' && byte <= '9')
