@@ -14,6 +14,7 @@ JZX_TEST(malformed_chunks_are_refused_at_the_byte_at_fault) {
         R(CHUNKED_HEAD, " 1\r\n", 400, NO_SIZE),
         R(CHUNKED_HEAD, "\r\n", 400, NO_SIZE),
         R(CHUNKED_HEAD, ";a\r\n", 400, NO_SIZE),
+        R(CHUNKED_HEAD "1\r\na\r\n", "\r\n", 400, NO_SIZE),
         R(CHUNKED_HEAD, "\n", 400, LINE_LF),
         R(CHUNKED_HEAD "0", "x5\r\n", 400, IN_SIZE),
         R(CHUNKED_HEAD "1", "_0\r\n", 400, IN_SIZE),
@@ -46,6 +47,8 @@ JZX_TEST(chunks_give_their_content_and_skip_extensions) {
                                    "1 ; x = y;z=\"\\\"\xff;\" ;w\r\no\r\n0;last\r\n\r\n",
                       "\nabcdefghijklmno\nTRAILERS\nDONE");
     expect_transcript(&options, CHUNKED_HEAD "0\r\n\r\n", "\n\nTRAILERS\nDONE");
+    expect_transcript(&options, CHUNKED_HEAD "00000001\r\na\r\n00000001\r\nb\r\n00000001\r\nc\r\n",
+                      "abc\nEND 0 in=1");
     expect_transcript(&options, CHUNKED_HEAD "FFFFFFFFFFFFFFFF\r\nabc", "abc\nEND 0 in=1");
 }
 
