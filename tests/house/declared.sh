@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.sh"
 
 # shellcheck disable=SC2046 # our file names have no spaces
-verdict "$(function_heads $(c_files src) | awk '
+verdict "$(function_heads $(c_files src libs) | awk '
     $3 != "extern" || $5 !~ /^jzx__/ { next }
     $4 == "declaration" {
         where[$5] = where[$5] " " $1

@@ -10,7 +10,7 @@ for tool in clang-format-14 clang-format none; do
 done
 [ $tool != none ] || { echo "skipped: clang-format 14 is not here"; exit 77; }
 
-files=$(c_files include src tests bench examples tools bindings)
+files=$(c_files include src libs tests bench examples tools bindings)
 # shellcheck disable=SC2086 # our file names have no spaces
 output=$($tool --dry-run -Werror $files 2>&1) || {
     files=$(printf '%s\n' "$output" |

@@ -24,4 +24,4 @@ verdict "$(awk '
             if (body && FNR - start >= 70) wrong(start, "a function of more than 70 lines")
             start = body = 0
         }
-    }' $(c_files include src tests bench examples tools bindings) $(text_files))"
+    }' $(c_files include src libs tests bench examples tools bindings) $(text_files))"

@@ -20,4 +20,4 @@ verdict "$(awk '
         else if (/jzx__atomic_[a-z0-9_]*_relaxed\(/ && around !~ /pairs with|relaxed[^_(;]*:/)
             wrong("a relaxed operation without \"relaxed:\" and the reason")
     }
-    { said[3] = said[2]; said[2] = said[1]; said[1] = $0 }' $(c_files include src) /dev/null)"
+    { said[3] = said[2]; said[2] = said[1]; said[1] = $0 }' $(c_files include src libs) /dev/null)"

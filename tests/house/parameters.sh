@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.sh"
 
 # shellcheck disable=SC2046 # our file names have no spaces
-verdict "$(function_heads $(c_files include src) | awk -v limit=6 '
+verdict "$(function_heads $(c_files include src libs) | awk -v limit=6 '
     $1 ~ /^include\// { public[$5] = 1; next }
     $6 > limit && !(($5 in public) && $3 == "extern" && $5 !~ /^jzx__/) {
         printf "%s:%d: %s has %d parameters, more than %d\n", $1, $2, $5, $6, limit

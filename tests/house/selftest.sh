@@ -10,7 +10,7 @@ rule=$1 house=$(cd "$(dirname "$0")" && pwd) tree=$2/$1
 
 rm -rf "$tree"
 mkdir -p "$tree/include/jzx" "$tree/src/base" "$tree/src/actor" "$tree/tools" "$tree/tests/api" \
-    "$tree/docs"
+    "$tree/docs" "$tree/libs/http/src"
 cp "$house/../../tools/layers.txt" "$tree/tools"
 cp "$house/../../.clang-format" "$tree"
 spdx='/* SPDX-License-Identifier: MIT */'
@@ -287,6 +287,9 @@ names)
     refuses "include/jzx/bad.h:2:"
     ;;
 declared)
+    put libs/http/src/bad.c 'void jzx__bad(int x) {' '}'
+    refuses "libs/http/src/bad.c:2: jzx__bad is not declared in libs/http/src/bad.h"
+    rm "$tree/libs/http/src/bad.c"
     put src/actor/bad.c 'void jzx__bad(int x) {' '}'
     refuses "src/actor/bad.c:2: jzx__bad is not declared in src/actor/bad.h"
     put src/actor/bad.h '/* void jzx__bad(int x); */' '#define CALL(x) jzx__bad(x);' \
@@ -308,6 +311,9 @@ declared)
     ;;
 parameters)
     five='int a, void (*b)(int, int), int c, int d, int e,'
+    put libs/http/src/bad.c "static int f($five" '    int f, int g) {' '}'
+    refuses "libs/http/src/bad.c:2: f has 7 parameters"
+    rm "$tree/libs/http/src/bad.c"
     put src/base/bad.c "static int f($five" '    int g) {' '}' "int jzx__g($five int f);" \
         '#define MACRO(a, b, c, d, e, f, g) int x' '' 'MACRO(1, 2, 3, 4, 5, 6, 7);' \
         'static int x = SUM(1, 2, 3, 4, 5, 6, 7);' \
@@ -328,6 +334,9 @@ parameters)
     refuses "jzx_good has 7 parameters"
     ;;
 memory_orders)
+    put libs/http/src/bad.c '#include <stdatomic.h>'
+    refuses "libs/http/src/bad.c:2: only src/base/atomic.h names memory orders"
+    rm "$tree/libs/http/src/bad.c"
     put src/base/bad.c 'x = jzx__atomic_load_acquire(&y);'
     refuses "src/base/bad.c:2: an ordered operation"
     put src/base/bad.c '/* pairs with nothing near */' '' '' '' 'jzx__atomic_store_release(&y, 1);'
@@ -344,10 +353,16 @@ memory_orders)
     accepts
     ;;
 format)
+    put libs/http/src/bad.c 'int  x;'
+    refuses "libs/http/src/bad.c"
+    rm "$tree/libs/http/src/bad.c"
     put src/base/bad.c 'int  x;'
     refuses "src/base/bad.c"
     ;;
 length)
+    put libs/http/src/bad.c "/* $(repeat 100 x | tr -d '\n') */"
+    refuses "libs/http/src/bad.c:2: more than 100 columns"
+    rm "$tree/libs/http/src/bad.c"
     repeat 801 '/* one line */' >"$tree/src/base/bad.c"
     refuses "src/base/bad.c:801: more than 800 lines"
     put src/base/bad.c "/* $(repeat 100 x | tr -d '\n') */"
@@ -392,6 +407,9 @@ across_wait_code)
     refuses "only 0 functions that wait"
     ;;
 spdx)
+    echo 'int x;' >"$tree/libs/http/src/bad.c"
+    refuses "libs/http/src/bad.c:1: does not begin"
+    rm "$tree/libs/http/src/bad.c"
     echo 'int x;' >"$tree/src/base/bad.c"
     refuses "src/base/bad.c:1: does not begin"
     rm "$tree/src/base/bad.c"

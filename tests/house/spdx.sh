@@ -17,4 +17,4 @@ verdict "$(awk -v id='SPDX-License-Identifier: MIT' '
     END {
         for (i = 1; i < ARGC; i++)
             if (!(ARGV[i] in good)) print ARGV[i] ":1: does not begin with " expected(ARGV[i])
-    }' $(c_files include src tests bench examples tools bindings) $(text_files))"
+    }' $(c_files include src libs tests bench examples tools bindings) $(text_files))"
