@@ -539,10 +539,12 @@ static void receive_ack(struct jzx__link *link, const struct jzx__frame *frame) 
 
 /* Whether the frame belongs to the session, which its proof may begin (L3). */
 static bool belongs(struct jzx__link *link, const struct jzx__frame *frame) {
-    const bool is_peer = JZX__LINK_MUTANT(3) ? (uint32_t)frame->source == (uint32_t)link->peer_tag
-                                             : frame->source == link->peer_tag;
-    const bool is_mine = JZX__LINK_MUTANT(3) ? (uint32_t)frame->destination == (uint32_t)link->tag
-                                             : frame->destination == link->tag;
+    const bool is_peer =
+        frame->source == link->peer_tag ||
+        (JZX__LINK_MUTANT(3) && (uint32_t)frame->source == (uint32_t)link->peer_tag);
+    const bool is_mine =
+        frame->destination == link->tag || JZX__LINK_MUTANT(9) ||
+        (JZX__LINK_MUTANT(3) && (uint32_t)frame->destination == (uint32_t)link->tag);
     return link->is_peer_known && is_peer && is_mine && frame->version == link->version;
 }
 

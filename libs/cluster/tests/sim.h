@@ -20,7 +20,7 @@
 #define SIM_QUEUE_BYTES 12000u
 #define SIM_PACKETS 256
 #define SIM_SESSIONS 256
-#define SIM_ACTIONS 40
+#define SIM_ACTIONS 120
 #define SIM_MS JZX__LINK_MS
 
 /* What one side accepted in one session, and what the other side delivered of it. */
@@ -208,7 +208,7 @@ static void sim_stop(struct sim *sim, int i) {
         sim->sessions[node->session].is_down = true;
     node->is_alive = node->is_up = false;
     node->frozen_until = 0;
-    node->revive_at = sim->now + sim_below(sim, 8000) * SIM_MS;
+    node->revive_at = sim->now + sim_below(sim, sim_chance(sim, 50) ? 8000 : 200) * SIM_MS;
 }
 
 static void sim_revive(struct sim *sim, int i) {
@@ -306,9 +306,13 @@ static void sim_act(struct sim *sim) {
     const int i = (int)sim_below(sim, 2);
     struct sim_node *node = &sim->nodes[i];
     const uint64_t what = sim_below(sim, 100);
-    if (what < 70 || sim->is_clean) {
+    if (what < 66 || sim->is_clean) {
         if (sim_runs(sim, i))
             sim_send(sim, i);
+    } else if (what < 70) {
+        for (int n = 0; n < 2; n++) /* the power fails */
+            if (sim->nodes[n].is_alive)
+                sim_stop(sim, n);
     } else if (what < 76) {
         node->is_cut = true;
     } else if (what < 80) {
@@ -436,7 +440,7 @@ static void sim_open(struct sim *sim, uint64_t seed, bool verify) {
     if (!sim->is_clean) {
         sim->loss_percent = (uint32_t)sim_below(sim, 40);
         sim->duplicate_percent = (uint32_t)sim_below(sim, 30);
-        sim->replay_percent = sim_chance(sim, 30) ? 10 : 0;
+        sim->replay_percent = sim_chance(sim, 40) ? 20 : 0;
         sim->alloc_fail_percent = sim_chance(sim, 15) ? 5 : 0;
     }
     sim->is_exact = sim->replay_percent == 0;
@@ -482,10 +486,13 @@ static struct sim_result sim_run(uint64_t seed, bool verify) {
     sim_open(sim, seed, verify);
     sim_advance(sim, sim->now + sim_below(sim, 1500) * SIM_MS);
     for (int n = 0; n < SIM_ACTIONS && sim->failure == NULL; n++) {
+        static const uint64_t pauses_ms[] = {5, 300, 300, 6000};
         sim_act(sim);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+            sim_check_detection(sim, i);
             sim_pump(sim, i);
-        const uint64_t pause = sim_chance(sim, 10) ? 6000 : 300;
+        }
+        const uint64_t pause = pauses_ms[sim_below(sim, 4) & sim_below(sim, 4)];
         sim_advance(sim, sim->now + sim_below(sim, pause) * SIM_MS);
     }
     if (sim->failure == NULL)

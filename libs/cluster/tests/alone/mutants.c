@@ -59,3 +59,7 @@ JZX_TEST(schedules_find_that_a_dead_peer_is_not_noticed) {
 JZX_TEST(schedules_find_that_the_queue_has_no_limit) {
     expect_found(8, "a full queue accepts messages");
 }
+
+JZX_TEST(schedules_find_that_a_frame_for_a_former_session_is_taken) {
+    expect_found(9, "the destination of a frame is not compared");
+}
