@@ -22,9 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JZX__NATS_LINE_MAX 4096u         /* a control line with its CRLF, both ways */
+#define JZX__NATS_LINE_MAX 8192u         /* a line with its CRLF; a server allows 4 KiB of words */
+#define JZX__NATS_CONNECT_MAX 4096u      /* the line of CONNECT */
 #define JZX__NATS_INFO_MAX 32768u        /* the line of INFO */
-#define JZX__NATS_HEADER_MAX 65536u      /* the header block of HMSG and HPUB */
+#define JZX__NATS_HEADER_MAX 65536u      /* the header block of HPUB */
 #define JZX__NATS_PAYLOAD_MAX 1048576u   /* header block and payload; 64 MiB is the server's own */
 #define JZX__NATS_PAYLOAD_LIMIT 67108864 /* no configuration exceeds it */
 #define JZX__NATS_HEADERS_MAX 64u        /* header fields of one message */
@@ -78,7 +79,9 @@ struct jzx__nats_op {
     const struct jzx__nats_info *info;
 };
 
-/* 0 takes the default, which is the constant of the same name. */
+/* 0 takes the default: the constant of the same name, and for header_max payload_max. With a
+ * payload_max below that of the server, or a smaller header_max, any publisher can end the
+ * connection. */
 struct jzx__nats_limits {
     size_t line_max;
     size_t info_max;
@@ -108,7 +111,7 @@ jzx_err jzx__nats_parser_init(struct jzx__nats_parser *parser,
 
 /* Takes bytes up to the end of one operation and tells how many it took. With NONE all were taken.
  * INVALID_ARG: the server broke the protocol; parser->why tells how, and the connection is of no
- * use any more. TOO_LONG: a limit is exceeded; likewise. */
+ * use any more. TOO_LONG: a limit is exceeded, with the same effect. */
 jzx_err jzx__nats_parse(struct jzx__nats_parser *parser, const void *bytes, size_t size,
                         size_t *used, struct jzx__nats_op *op);
 

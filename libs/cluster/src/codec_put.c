@@ -128,7 +128,7 @@ jzx_err jzx__nats_put_connect(struct jzx__nats_out *out, const struct jzx__nats_
         put_json_text(&next, texts[i].text);
     }
     put_text(&next, "}\r\n");
-    if (next.size != SIZE_MAX && next.size - out->size > JZX__NATS_LINE_MAX)
+    if (next.size != SIZE_MAX && next.size - out->size > JZX__NATS_CONNECT_MAX)
         return refuse(out, JZX_ERR_TOO_LONG, "CONNECT is longer than 4096 bytes");
     return commit(out, &next);
 }

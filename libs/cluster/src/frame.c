@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of the link to bytes and back. Every length is compared with what is there before it is
- * used. */
+/* Frames of the link to bytes and back. Every length is compared with the bytes that came before
+ * it is used. */
 #include "frame.h"
 
 #define MAGIC 0x4C4Au /* "JL" */

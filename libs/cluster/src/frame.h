@@ -5,8 +5,8 @@
  *   8 source tag u64 | 16 destination tag u64 | 24 seq u64 | 32 ack u64
  *
  * A tag is an incarnation (upper half) and an epoch. The body of DATA is `count` units, each with
- * its size u32, the size of its message u32, and its bytes. The body of HELLO is the longest message
- * of its node u32 and its features u32; a later version may append to it. The layout of the header
+ * its size u32, the size of its message u32, and its bytes. The body of HELLO is the longest
+ * message of its node u32 and its features u32; a later version may append to it. The layout of the header
  * and of HELLO never changes, so that nodes of any two versions can refuse each other in words. */
 #ifndef JZX_CLUSTER_FRAME_H
 #define JZX_CLUSTER_FRAME_H

@@ -38,12 +38,6 @@ static uint32_t incarnation_of(uint64_t tag) {
     return (uint32_t)(tag >> 32);
 }
 
-/* A tag that grows beyond its epoch would be that of another incarnation. */
-static void next_epoch(struct jzx__link *link) {
-    JZX__CHECK((uint32_t)link->tag < UINT32_MAX);
-    link->tag++;
-}
-
 static void want_hello_now(struct jzx__link *link) {
     link->wants_hello = true;
     link->hello_count = 0;
@@ -120,11 +114,15 @@ static void session_end(struct jzx__link *link, enum jzx__link_reason reason) {
     };
     jzx__link_queue_clear(link);
     assembly_drop(link);
-    link->state = JZX__LINK_CONNECTING;
-    link->wants_ack = link->wants_nack = false;
+    link->wants_ack = link->wants_nack = link->progress_begins = false;
     link->ack_at = link->resend_at = link->heartbeat_at = JZX__LINK_NEVER;
-    next_epoch(link);
-    want_hello_now(link);
+    if ((uint32_t)link->tag == UINT32_MAX) { /* the next tag is that of another incarnation */
+        link->state = JZX__LINK_CLOSED;
+    } else {
+        link->state = JZX__LINK_CONNECTING;
+        link->tag++;
+        want_hello_now(link);
+    }
     if (!(JZX__LINK_MUTANT(5) && reason == JZX__LINK_RESET))
         emit(link, event);
 }
@@ -156,7 +154,7 @@ static bool awaits_ack(const struct jzx__link *link) {
 /* The time from which on the silence of the peer ends the session, on the patience clock. */
 static uint64_t patience_end(const struct jzx__link *link) {
     uint64_t end = link->heard_at + JZX__LINK_DOWN_NS;
-    if (awaits_ack(link))
+    if (awaits_ack(link) && !link->progress_begins)
         end = min_of(end, link->progress_at + JZX__LINK_DOWN_NS);
     return end;
 }
@@ -174,12 +172,15 @@ uint64_t jzx__link_wake(const struct jzx__link *link) {
 /* Moves the clock. Time behind the promised wake-up is our own delay (L9). */
 static void advance(struct jzx__link *link, uint64_t now) {
     JZX__CHECK(!link->is_inside);
-    if (now <= link->now)
-        return;
-    const uint64_t until = min_of(now, link->wake_at);
-    if (until > link->now)
-        link->patience += until - link->now;
-    link->now = now;
+    if (now > link->now) {
+        const uint64_t until = min_of(now, link->wake_at);
+        if (until > link->now)
+            link->patience += until - link->now;
+        link->now = now;
+    }
+    if (link->progress_begins)
+        link->progress_at = link->patience;
+    link->progress_begins = false;
 }
 
 static void poll_hello(struct jzx__link *link) {
@@ -273,10 +274,8 @@ jzx_err jzx__link_send(struct jzx__link *link, const void *message, size_t size)
         return JZX_ERR_TOO_LONG;
     const bool was_idle = !awaits_ack(link);
     const jzx_err err = jzx__link_queue_push(link, message, (uint32_t)size);
-    if (err == JZX_OK && was_idle) {
-        link->progress_at = link->patience;
-        link->wake_at = min_of(link->wake_at, jzx__link_wake(link));
-    }
+    if (err == JZX_OK && was_idle)
+        link->progress_begins = true; /* the clock of the link may be behind */
     return err;
 }
 
@@ -415,6 +414,8 @@ static void receive_hello(struct jzx__link *link, const struct jzx__frame *frame
     const bool is_addressed = frame->destination == link->tag;
     if (frame->source > link->peer_tag)
         learn_tag(link, frame);
+    if (link->state == JZX__LINK_CLOSED)
+        return;
     if (link->state == JZX__LINK_UP) {
         link->wants_ack |= is_addressed; /* the peer still waits for our proof */
         return;

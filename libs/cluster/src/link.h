@@ -10,7 +10,7 @@
  * begin a session with unit 1. A message is one unit, or several if it is longer than a frame.
  *
  * Rejected: acknowledging single units, as the transport loses whole stretches and not single
- * frames; credits of the receiver, as it always reads (a full mailbox bounces above the link); a
+ * frames. Credits of the receiver, as it always reads: a full mailbox bounces above the link. A
  * resend timer from measured round trips, as the transport is TCP and only its failover loses.
  *
  * Invariants:
@@ -94,7 +94,8 @@ struct jzx__link_event {
     size_t size;
 };
 
-/* A handler of events may call jzx__link_send and read the link; nothing else of it. */
+/* Events come out of every call that takes the clock. A handler of events may call jzx__link_send
+ * and read the link; nothing else of it. */
 struct jzx__link_hooks {
     void *context;
     void *(*allocate)(void *context, size_t size); /* NULL: none left */
@@ -157,9 +158,10 @@ struct jzx__link {
     uint32_t assembly_size;
     uint32_t assembly_total;
 
-    /* Of the peer's life, on the patience clock. */
+    /* The peer's signs of life, on the patience clock. */
     uint64_t heard_at;
     uint64_t progress_at;
+    bool progress_begins; /* at the next clock that the caller tells */
     uint64_t suspect_at;
 
     /* Due for output. */
@@ -207,7 +209,8 @@ void jzx__link_transport(struct jzx__link *link, uint64_t now, bool is_connected
 /* The transport had nobody to deliver a frame to. */
 void jzx__link_no_responders(struct jzx__link *link, uint64_t now);
 
-/* Ends the link. An UP link reports DOWN with its lost units, and says goodbye in its output. */
+/* Ends the link. An UP link reports DOWN with its lost units, and says goodbye in its output. A
+ * later link of this incarnation to the same peer begins with a higher epoch. */
 void jzx__link_close(struct jzx__link *link, uint64_t now);
 
 const char *jzx__link_reason_text(enum jzx__link_reason reason);

@@ -29,7 +29,7 @@ bool jzx__link_queue_ack(struct jzx__link *link, uint64_t ack);
 struct jzx__link_unit *jzx__link_queue_sendable(struct jzx__link *link);
 void jzx__link_queue_sent(struct jzx__link *link);
 
-/* Everything unacknowledged is to be sent again. */
+/* Moves the cursor back, so that everything unacknowledged is sent again. */
 void jzx__link_queue_rewind(struct jzx__link *link);
 
 void jzx__link_queue_clear(struct jzx__link *link);

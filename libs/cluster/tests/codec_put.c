@@ -92,7 +92,7 @@ JZX_TEST(invalid_connects_are_refused_in_words) {
     JZX_EXPECT(strcmp(out.why, "a user needs a password, and a password a user") == 0);
     connect = (struct jzx__nats_connect){.no_responders = true};
     JZX_EXPECT_EQ(jzx__nats_put_connect(&out, &connect), JZX_ERR_INVALID_ARG);
-    char longest[JZX__NATS_LINE_MAX + 1];
+    char longest[JZX__NATS_CONNECT_MAX + 1];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = 0;
     connect = (struct jzx__nats_connect){.token = longest};

@@ -538,6 +538,19 @@ JZX_TEST(mutated_frames_keep_every_invariant_and_the_bound_of_memory) {
     }
 }
 
+JZX_TEST(a_link_without_further_epochs_stays_down) {
+    struct pair pair;
+    connect_with(&pair, (struct jzx__link_config){.incarnation = 1, .epoch = UINT32_MAX},
+                 (struct jzx__link_config){.incarnation = 1});
+    JZX_EXPECT_EQ(pair.a.ups, 1);
+    jzx__link_deinit(&pair.b.link);
+    start(&pair, &pair.b, (struct jzx__link_config){.incarnation = 2});
+    run(&pair, 10000 * MS);
+    JZX_EXPECT(pair.a.downs == 1 && pair.a.ups == 1 && pair.b.ups == 0);
+    JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "x", 1), JZX_ERR_UNREACHABLE);
+    close_pair(&pair);
+}
+
 JZX_TEST(bad_configurations_are_refused) {
     const struct jzx__link_config bad[] = {
         {.incarnation = 0},

@@ -23,7 +23,7 @@
 #define SIM_ACTIONS 120
 #define SIM_MS JZX__LINK_MS
 
-/* What one side accepted in one session, and what the other side delivered of it. */
+/* The messages that one side accepted in one session, and that the other side delivered. */
 struct sim_session {
     uint64_t sender_tag;
     uint64_t receiver_tag;
@@ -41,8 +41,9 @@ struct sim_node {
     uint32_t incarnation;
     uint32_t epoch;
     uint64_t frozen_until;
-    uint64_t unheard_since; /* the peer cannot be heard; NEVER: it can */
-    uint64_t revive_at;     /* while dead */
+    uint64_t mute_since;      /* the peer cannot send to this node; NEVER: it can */
+    uint64_t unplugged_since; /* NEVER: it is not */
+    uint64_t revive_at;       /* while dead */
     size_t memory;
     bool is_cut; /* frames to this node are lost */
     bool is_unplugged;
@@ -123,6 +124,25 @@ static uint8_t sim_byte(uint64_t tag, uint64_t index, size_t at) {
 }
 
 /* A message: the tag of its sender, its index from 1, and bytes that both determine. */
+static bool sim_send_one(struct sim *sim, struct sim_node *node) {
+    uint8_t bytes[SIM_MESSAGE_MAX];
+    const size_t size =
+        16 + (sim_chance(sim, 15) ? sim_below(sim, SIM_MESSAGE_MAX - 15) : sim_below(sim, 100));
+    struct sim_session *session = &sim->sessions[node->session];
+    const uint64_t tag = node->link.tag, index = session->accepted + 1;
+    memcpy(bytes, &tag, 8);
+    memcpy(bytes + 8, &index, 8);
+    for (size_t at = 16; at < size; at++)
+        bytes[at] = sim_byte(tag, index, at);
+    const jzx_err err = jzx__link_send(&node->link, bytes, size);
+    sim_expect(sim, (err == JZX_ERR_UNREACHABLE) == !node->is_up,
+               "send disagrees with UP and DOWN");
+    if (err == JZX_OK)
+        session->accepted = index;
+    return err == JZX_OK;
+}
+
+/* Checks a message that was delivered; some are answered by the handler itself. */
 static void sim_take(struct sim *sim, struct sim_node *node, const struct jzx__link_event *event) {
     const uint8_t *bytes = event->bytes;
     uint64_t tag, index;
@@ -148,6 +168,8 @@ static void sim_take(struct sim *sim, struct sim_node *node, const struct jzx__l
         sim_expect(sim, bytes[at] == sim_byte(tag, index, at), "a message has other bytes");
     session->delivered = index;
     sim->delivered++;
+    if (sim_chance(sim, 10))
+        sim_send_one(sim, node);
 }
 
 static void sim_event(void *context, const struct jzx__link_event *event) {
@@ -275,25 +297,9 @@ static void sim_pump(struct sim *sim, int i) {
 /* ---- Actions ---- */
 
 static void sim_send(struct sim *sim, int i) {
-    struct sim_node *node = &sim->nodes[i];
-    uint8_t bytes[SIM_MESSAGE_MAX];
-    const uint64_t count = sim_chance(sim, 10) ? 60 : 1 + sim_below(sim, 6);
-    for (uint64_t n = 0; n < count; n++) {
-        const size_t size =
-            16 + (sim_chance(sim, 15) ? sim_below(sim, SIM_MESSAGE_MAX - 15) : sim_below(sim, 100));
-        struct sim_session *session = &sim->sessions[node->session];
-        const uint64_t tag = node->link.tag, index = session->accepted + 1;
-        memcpy(bytes, &tag, 8);
-        memcpy(bytes + 8, &index, 8);
-        for (size_t at = 16; at < size; at++)
-            bytes[at] = sim_byte(tag, index, at);
-        const jzx_err err = jzx__link_send(&node->link, bytes, size);
-        sim_expect(sim, (err == JZX_ERR_UNREACHABLE) == !node->is_up,
-                   "send disagrees with UP and DOWN");
-        if (err != JZX_OK)
-            return;
-        session->accepted = index;
-    }
+    uint64_t count = sim_chance(sim, 10) ? 60 : 1 + sim_below(sim, 6);
+    while (count > 0 && sim_send_one(sim, &sim->nodes[i]))
+        count--;
 }
 
 static void sim_unplug(struct sim *sim, int i) {
@@ -369,21 +375,26 @@ static void sim_arrive(struct sim *sim, int at) {
     sim_pump(sim, packet.to);
 }
 
-/* A node that cannot hear its peer reports DOWN within 5 s of its own running time. */
+/* A node that cannot hear its peer for one cause reports DOWN within 5 s of its own running time.
+ * The causes count apart: frames that were under way arrive when a node is plugged in again. */
+static void sim_check_cause(struct sim *sim, const struct sim_node *node, uint64_t *since,
+                            bool is_deaf) {
+    if (!is_deaf || !node->is_alive || node->frozen_until > sim->now || !node->is_up)
+        *since = JZX__LINK_NEVER;
+    else if (*since == JZX__LINK_NEVER)
+        *since = sim->now;
+    else if (*since < node->frozen_until) /* it was frozen between two steps */
+        *since = node->frozen_until;
+    else if (sim->is_exact)
+        sim_expect(sim, sim->now - *since <= 5000 * SIM_MS, "a dead peer was not DOWN within 5 s");
+}
+
 static void sim_check_detection(struct sim *sim, int i) {
     struct sim_node *node = &sim->nodes[i];
     const struct sim_node *peer = &sim->nodes[1 - i];
-    const bool is_deaf =
-        !sim_runs(sim, 1 - i) || node->is_cut || node->is_unplugged || peer->is_unplugged;
-    if (!is_deaf || !sim_runs(sim, i) || !node->is_up)
-        node->unheard_since = JZX__LINK_NEVER;
-    else if (node->unheard_since == JZX__LINK_NEVER)
-        node->unheard_since = sim->now;
-    else if (node->unheard_since < node->frozen_until) /* it was frozen between two steps */
-        node->unheard_since = node->frozen_until;
-    else if (sim->is_exact)
-        sim_expect(sim, sim->now - node->unheard_since <= 5000 * SIM_MS,
-                   "a dead peer was not DOWN within 5 s");
+    const bool is_mute = !sim_runs(sim, 1 - i) || node->is_cut || peer->is_unplugged;
+    sim_check_cause(sim, node, &node->mute_since, is_mute);
+    sim_check_cause(sim, node, &node->unplugged_since, node->is_unplugged);
 }
 
 static uint64_t sim_min(uint64_t a, uint64_t b) {
@@ -448,7 +459,7 @@ static void sim_open(struct sim *sim, uint64_t seed, bool verify) {
         sim->nodes[i].sim = sim;
         sim->nodes[i].incarnation = (uint32_t)(i * 1000 + 1);
         sim->nodes[i].epoch = 1;
-        sim->nodes[i].unheard_since = JZX__LINK_NEVER;
+        sim->nodes[i].mute_since = sim->nodes[i].unplugged_since = JZX__LINK_NEVER;
         sim_start(sim, i);
     }
 }
