@@ -4,10 +4,11 @@
  *   0 magic u16 | 2 version u8 | 3 type u8 | 4 flags u16 | 6 count u16
  *   8 source tag u64 | 16 destination tag u64 | 24 seq u64 | 32 ack u64
  *
- * A tag is an incarnation (upper half) and an epoch. The body of DATA is `count` units, each with
- * its size u32, the size of its message u32, and its bytes. The body of HELLO is the longest
- * message of its node u32 and its features u32; a later version may append to it. The layout of the header
- * and of HELLO never changes, so that nodes of any two versions can refuse each other in words. */
+ * A tag is an incarnation (upper half) and an epoch. The body of DATA is `count` units: the size of
+ * the unit u32, the size of its message u32, and the bytes. The body of HELLO is the longest
+ * message of its node u32 and its features u32. A later version may append to it. The layout of
+ * the header and of HELLO never changes, so that nodes of any two versions can refuse each other
+ * in words. */
 #ifndef JZX_CLUSTER_FRAME_H
 #define JZX_CLUSTER_FRAME_H
 

@@ -172,6 +172,8 @@ JZX_TEST(a_server_that_breaks_the_framing_is_refused_in_words_at_every_split) {
                  "refused: a message has no number as its size");
     expect_story("MSG a 1 5\r\nhelloX\nPING\r\n",
                  "refused: a payload is not followed by CR LF: its size is wrong");
+    expect_story("MSG a 1 5\r\nhello\rXPING\r\n",
+                 "refused: a payload is not followed by CR LF: its size is wrong");
     expect_story("INFO []\r\n", "refused: INFO is no JSON object");
 }
 
@@ -274,8 +276,8 @@ JZX_TEST(mutated_input_yields_the_same_at_every_split_and_never_reads_beyond) {
         "PING\r\nMSG a.b 9 in.box 5\r\nhello\r\n+OK\r\n",
         "HMSG a 2 22 24\r\nNATS/1.0\r\nk: value\r\n\r\nhi\r\nPONG\r\n",
         "-ERR 'Authorization Violation'\r\nPING\r\n",
-        "INFO {\"server_id\":\"N\\u00e41\",\"max_payload\":1048576,\"headers\":true,"
-        "\"connect_urls\":[\"127.0.0.1:4222\",\"[::1]:4223\"],\"x\":{\"y\":[1,-2.5e3,null]}}\r\n",
+        ("INFO {\"server_id\":\"N\\u00e41\",\"max_payload\":1048576,\"headers\":true,"
+         "\"connect_urls\":[\"127.0.0.1:4222\",\"[::1]:4223\"],\"x\":{\"y\":[1,-2.5e3,null]}}\r\n"),
     };
     uint64_t random = 0x9E3779B97F4A7C15u, refused = 0;
     const uint64_t rounds = jzx_test_rounds(3000, 300000);

@@ -450,9 +450,16 @@ JZX_TEST(malformed_frames_have_no_effect_and_lead_to_no_allocation) {
         inject(&pair, data, body, sizeof body);
         JZX_EXPECT_EQ(pair.a.link.frames_malformed, ++malformed);
     }
+    jzx__frame_put_u32(body, 0); /* a piece without bytes */
+    jzx__frame_put_u32(body + 4, 5);
+    inject(&pair, data, body, 8);
+    JZX_EXPECT_EQ(pair.a.link.frames_malformed, ++malformed);
     jzx__frame_put_u32(body, 1);
     jzx__frame_put_u32(body + 4, 1);
-    frame.ack = 2; /* nothing was sent */
+    JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "", 0), JZX_ERR_NO_MEMORY);
+    pair.a.allocations_left = 1;
+    JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "", 0), JZX_OK);
+    frame.ack = 2; /* of a unit that is queued and was never sent */
     inject(&pair, frame, body, 9);
     frame.ack = 0;
     inject(&pair, frame, body, 9);
@@ -468,7 +475,7 @@ JZX_TEST(malformed_frames_have_no_effect_and_lead_to_no_allocation) {
     jzx__link_receive(&pair.a.link, pair.now, body, sizeof body);
     jzx__link_receive(&pair.a.link, pair.now, body, 0);
     JZX_EXPECT_EQ(pair.a.link.frames_malformed, malformed + 7);
-    JZX_EXPECT(pair.a.messages == 0 && pair.a.downs == 0 && pair.a.memory_max == 0);
+    JZX_EXPECT(pair.a.messages == 0 && pair.a.downs == 0 && pair.a.memory_max < 100);
     frame.type = JZX__FRAME_OPTIONAL | 9; /* of a later version: skipped */
     inject(&pair, frame, body, 9);
     JZX_EXPECT_EQ(pair.a.link.frames_malformed, malformed + 7);
@@ -492,6 +499,108 @@ JZX_TEST(pieces_that_contradict_each_other_end_the_session) {
     JZX_EXPECT_EQ(pair.a.memory, 0);
     run(&pair, 100 * MS);
     JZX_EXPECT_EQ(pair.a.ups, 2); /* and the next session begins anew */
+    close_pair(&pair);
+}
+
+JZX_TEST(a_whole_message_between_the_pieces_of_another_ends_the_session) {
+    struct pair pair;
+    uint8_t body[64] = {0};
+    open_pair(&pair);
+    jzx__frame_put_u32(body, 4);
+    jzx__frame_put_u32(body + 4, 10);
+    inject(&pair, (struct jzx__frame){.type = JZX__FRAME_DATA, .count = 1, .seq = 1, .ack = 1},
+           body, 12);
+    jzx__frame_put_u32(body + 4, 4);
+    inject(&pair, (struct jzx__frame){.type = JZX__FRAME_DATA, .count = 1, .seq = 2, .ack = 1},
+           body, 12);
+    JZX_EXPECT_EQ(pair.a.last_down.reason, JZX__LINK_PROTOCOL);
+    JZX_EXPECT_EQ(pair.a.messages, 0);
+    close_pair(&pair);
+}
+
+JZX_TEST(a_frame_of_another_version_than_the_agreed_one_is_refused) {
+    struct pair pair;
+    open_pair(&pair);
+    struct jzx__frame frame = {.version = JZX__LINK_VERSION + 1,
+                               .type = JZX__FRAME_GOODBYE,
+                               .source = pair.b.link.tag,
+                               .destination = pair.a.link.tag,
+                               .ack = 1};
+    uint8_t bytes[JZX__FRAME_HEADER];
+    jzx__frame_put_header(bytes, &frame);
+    jzx__link_receive(&pair.a.link, pair.now, bytes, sizeof bytes);
+    JZX_EXPECT_EQ(pair.a.downs, 0);
+    frame.version = JZX__LINK_VERSION;
+    jzx__frame_put_header(bytes, &frame);
+    jzx__link_receive(&pair.a.link, pair.now, bytes, sizeof bytes);
+    JZX_EXPECT_EQ(pair.a.downs, 1);
+    close_pair(&pair);
+}
+
+JZX_TEST(a_gap_is_closed_by_a_nack_before_any_timer) {
+    struct pair pair;
+    open_pair(&pair);
+    JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "1", 1), JZX_OK);
+    pair.a.loses = true;
+    carry(&pair, &pair.a, &pair.b);
+    pair.a.loses = false;
+    JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "2", 1), JZX_OK);
+    exchange(&pair); /* no time passes */
+    JZX_EXPECT_EQ(pair.b.messages, 2);
+    JZX_EXPECT_EQ(pair.a.link.units_resent, 2);
+    close_pair(&pair);
+}
+
+JZX_TEST(resends_back_off) {
+    struct pair pair;
+    open_pair(&pair);
+    pair.a.loses = true;
+    JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "1", 1), JZX_OK);
+    run(&pair, 3999 * MS); /* after 100, 300, 700, 1500 and 3100 ms */
+    JZX_EXPECT_EQ(pair.a.link.units_resent, 5);
+    close_pair(&pair);
+}
+
+JZX_TEST(an_eighth_of_the_window_is_acknowledged_before_any_timer) {
+    struct pair pair;
+    open_pair(&pair);
+    for (int i = 0; i < 600; i++)
+        JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, "1", 1), JZX_OK);
+    exchange(&pair); /* no time passes */
+    JZX_EXPECT(pair.a.link.acked > 512);
+    close_pair(&pair);
+}
+
+JZX_TEST(no_more_bytes_than_the_window_are_in_flight) {
+    struct pair pair;
+    static const char bytes[1000];
+    connect_with(&pair, (struct jzx__link_config){.incarnation = 1, .window_bytes = 20000},
+                 (struct jzx__link_config){.incarnation = 1});
+    for (int i = 0; i < 50; i++)
+        JZX_EXPECT_EQ(jzx__link_send(&pair.a.link, bytes, sizeof bytes), JZX_OK);
+    pair.a.loses = true;
+    carry(&pair, &pair.a, &pair.b);
+    JZX_EXPECT_EQ(pair.a.link.flight_bytes, 20000);
+    pair.a.loses = false;
+    run(&pair, 1000 * MS);
+    JZX_EXPECT_EQ(pair.b.messages, 50);
+    close_pair(&pair);
+}
+
+JZX_TEST(a_peer_that_missed_the_proof_gets_it_with_its_next_hello) {
+    struct pair pair = {.now = 1000 * MS};
+    start(&pair, &pair.a, (struct jzx__link_config){.incarnation = 1});
+    start(&pair, &pair.b, (struct jzx__link_config){.incarnation = 1});
+    carry(&pair, &pair.a, &pair.b); /* a's tag */
+    carry(&pair, &pair.b, &pair.a); /* b's tag, and the proof for a */
+    pair.a.loses = true;
+    carry(&pair, &pair.a, &pair.b); /* the proof for b is lost */
+    pair.a.loses = false;
+    JZX_EXPECT(pair.a.ups == 1 && pair.b.ups == 0);
+    run(&pair, 49 * MS);
+    JZX_EXPECT_EQ(pair.b.ups, 0);
+    run(&pair, 1 * MS);
+    JZX_EXPECT_EQ(pair.b.ups, 1);
     close_pair(&pair);
 }
 
