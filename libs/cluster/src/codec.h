@@ -16,46 +16,12 @@
 #ifndef JZX_CLUSTER_CODEC_H
 #define JZX_CLUSTER_CODEC_H
 
-#include "jzx/error.h"
+#include "codec_info.h"
+#include "codec_text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define JZX__NATS_LINE_MAX 8192u         /* a line with its CRLF; a server allows 4 KiB of words */
-#define JZX__NATS_CONNECT_MAX 4096u      /* the line of CONNECT */
-#define JZX__NATS_INFO_MAX 32768u        /* the line of INFO */
-#define JZX__NATS_HEADER_MAX 65536u      /* the header block of HPUB */
-#define JZX__NATS_PAYLOAD_MAX 1048576u   /* header block and payload; 64 MiB is the server's own */
-#define JZX__NATS_PAYLOAD_LIMIT 67108864 /* no configuration exceeds it */
-#define JZX__NATS_HEADERS_MAX 64u        /* header fields of one message */
-#define JZX__NATS_SUBJECT_MAX 1024u
-#define JZX__NATS_TEXT_MAX 256u /* a text of INFO with its 0 */
-#define JZX__NATS_URLS_MAX 16u  /* servers of one INFO; the rest is counted */
-
-/* Bytes of someone else, not terminated. */
-struct jzx__nats_bytes {
-    const char *data; /* NULL: absent */
-    size_t size;
-};
-
-struct jzx__nats_info {
-    char server_id[JZX__NATS_TEXT_MAX];
-    char server_name[JZX__NATS_TEXT_MAX];
-    char version[JZX__NATS_TEXT_MAX];
-    char nonce[JZX__NATS_TEXT_MAX];
-    char urls[JZX__NATS_URLS_MAX][JZX__NATS_TEXT_MAX]; /* "host:port" of the cluster's servers */
-    uint32_t url_count;
-    uint32_t urls_dropped; /* beyond URLS_MAX */
-    int64_t client_id;
-    int64_t max_payload;
-    int64_t proto;
-    bool headers;
-    bool auth_required;
-    bool tls_required;
-    bool tls_available;
-    bool lame_duck; /* the server is about to stop */
-};
 
 enum jzx__nats_kind {
     JZX__NATS_NONE, /* needs more bytes */
@@ -115,10 +81,6 @@ jzx_err jzx__nats_parser_init(struct jzx__nats_parser *parser,
 jzx_err jzx__nats_parse(struct jzx__nats_parser *parser, const void *bytes, size_t size,
                         size_t *used, struct jzx__nats_op *op);
 
-/* Reads the JSON of INFO. `why` is set on failure only. */
-jzx_err jzx__nats_info_read(const char *json, size_t size, struct jzx__nats_info *info,
-                            const char **why);
-
 enum jzx__nats_error {
     JZX__NATS_ERROR_OTHER,
     JZX__NATS_ERROR_AUTHORIZATION,
@@ -133,73 +95,5 @@ enum jzx__nats_error {
 
 /* The kind of an -ERR text, and whether the server closes the connection after it. */
 enum jzx__nats_error jzx__nats_error_kind(struct jzx__nats_bytes text, bool *closes);
-
-/* A header block, validated as a whole by open. Each call of next yields one field. */
-struct jzx__nats_headers {
-    int status; /* 503 of "NATS/1.0 503"; 0 without one */
-    struct jzx__nats_bytes status_text;
-    struct jzx__nats_bytes rest;
-};
-
-jzx_err jzx__nats_headers_open(struct jzx__nats_headers *headers, struct jzx__nats_bytes block,
-                               const char **why);
-bool jzx__nats_headers_next(struct jzx__nats_headers *headers, struct jzx__nats_bytes *name,
-                            struct jzx__nats_bytes *value);
-
-/* A subject has tokens between dots. Only a pattern may have the wildcards "*" and, as its last
- * token, ">". `why` is set on failure only. */
-jzx_err jzx__nats_subject_check(struct jzx__nats_bytes subject, bool is_pattern, const char **why);
-
-/* Whether a valid pattern covers a valid subject. */
-bool jzx__nats_subject_matches(struct jzx__nats_bytes pattern, struct jzx__nats_bytes subject);
-
-/* The caller's room for output. Writers append at `size`. They return FULL if the operation does
- * not fit in `capacity` now, TOO_LONG if it exceeds a limit of the protocol, INVALID_ARG if it is
- * no valid one; `why` tells. */
-struct jzx__nats_out {
-    char *data;
-    size_t size;
-    size_t capacity;
-    const char *why;
-};
-
-/* Texts are UTF-8; NULL leaves a field out. */
-struct jzx__nats_connect {
-    const char *name;
-    const char *version; /* of the client */
-    const char *user;
-    const char *password;
-    const char *token;
-    bool headers;
-    bool no_responders; /* needs headers */
-    bool echo;
-    bool verbose;
-    bool pedantic;
-    bool tls_required;
-};
-
-struct jzx__nats_field {
-    struct jzx__nats_bytes name;
-    struct jzx__nats_bytes value;
-};
-
-struct jzx__nats_publish {
-    struct jzx__nats_bytes subject;
-    struct jzx__nats_bytes reply; /* absent: data is NULL */
-    struct jzx__nats_bytes payload;
-    const struct jzx__nats_field *fields; /* HPUB if there are some */
-    size_t field_count;
-    size_t payload_max; /* of the server's INFO; 0: JZX__NATS_PAYLOAD_MAX */
-};
-
-jzx_err jzx__nats_put_connect(struct jzx__nats_out *out, const struct jzx__nats_connect *connect);
-jzx_err jzx__nats_put_publish(struct jzx__nats_out *out, const struct jzx__nats_publish *publish);
-/* The queue group is absent if its data is NULL. */
-jzx_err jzx__nats_put_sub(struct jzx__nats_out *out, struct jzx__nats_bytes subject,
-                          struct jzx__nats_bytes queue, uint64_t sid);
-/* max_count 0 unsubscribes at once. */
-jzx_err jzx__nats_put_unsub(struct jzx__nats_out *out, uint64_t sid, uint64_t max_count);
-jzx_err jzx__nats_put_ping(struct jzx__nats_out *out);
-jzx_err jzx__nats_put_pong(struct jzx__nats_out *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the JSON of INFO into a record of fixed size. Fields that the client does not need are
  * walked over with a limit on their depth; a needed field of the wrong type is refused. */
-#include "codec.h"
+#include "codec_info.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The writers of what a client sends. Each checks its arguments, then appends to a copy of the
  * output, and keeps the copy only if all of it fitted (codec/C4). */
-#include "codec.h"
+#include "codec_put.h"
 
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Subjects and header blocks: texts of NATS that the framing does not look into. */
-#include "codec.h"
+#include "codec_text.h"
 
 #include <string.h>
 

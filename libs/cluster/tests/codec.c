@@ -70,22 +70,28 @@ static void feed(struct jzx__nats_parser *parser, const char *bytes, size_t size
     free(copy);
 }
 
-/* The input in pieces that end at `cut` and `cut2`; step 1 feeds it byte by byte. */
+/* Pieces of an input: they end at these two places and at its end, or each has one byte. */
+struct pieces {
+    size_t cut;
+    size_t cut2;
+    bool single;
+};
+
 static void tell(struct story *story, const struct jzx__nats_limits *limits, const char *bytes,
-                 size_t size, size_t cut, size_t cut2, bool single) {
+                 size_t size, struct pieces pieces) {
     struct jzx__nats_parser parser;
     const size_t need = jzx__nats_parser_buffer_size(limits);
     char *buffer = malloc(need);
     story->size = 0;
     story->err = JZX_OK;
     JZX_EXPECT_EQ(jzx__nats_parser_init(&parser, limits, buffer, need), JZX_OK);
-    if (single) {
+    if (pieces.single) {
         for (size_t i = 0; i < size; i++)
             feed(&parser, bytes + i, 1, story);
     } else {
-        feed(&parser, bytes, cut, story);
-        feed(&parser, bytes + cut, cut2 - cut, story);
-        feed(&parser, bytes + cut2, size - cut2, story);
+        feed(&parser, bytes, pieces.cut, story);
+        feed(&parser, bytes + pieces.cut, pieces.cut2 - pieces.cut, story);
+        feed(&parser, bytes + pieces.cut2, size - pieces.cut2, story);
     }
     if (story->err != JZX_OK) {
         add(story, "refused: ", 9);
@@ -103,11 +109,11 @@ static bool is_same(const struct story *a, const struct story *b) {
 static bool tells_at_every_split(const struct jzx__nats_limits *limits, const char *bytes,
                                  size_t size, struct story *whole) {
     struct story other;
-    tell(whole, limits, bytes, size, size, size, false);
-    tell(&other, limits, bytes, size, 0, 0, true);
+    tell(whole, limits, bytes, size, (struct pieces){size, size, false});
+    tell(&other, limits, bytes, size, (struct pieces){0, 0, true});
     bool same = is_same(whole, &other);
     for (size_t cut = 0; cut <= size && same; cut++) {
-        tell(&other, limits, bytes, size, cut, cut + (size - cut) / 2, false);
+        tell(&other, limits, bytes, size, (struct pieces){cut, cut + (size - cut) / 2, false});
         same = is_same(whole, &other);
     }
     return same;
@@ -151,7 +157,7 @@ JZX_TEST(bytes_of_a_publisher_do_not_end_the_connection) {
     const size_t head = (size_t)snprintf(input, sizeof input, "MSG ");
     memset(input + head, 's', 4096);
     const size_t tail = (size_t)snprintf(input + head + 4096, 100, " 18446744073709 0\r\n\r\n");
-    tell(&whole, &defaults, input, head + 4096 + tail, head, head + 100, false);
+    tell(&whole, &defaults, input, head + 4096 + tail, (struct pieces){head, head + 100, false});
     JZX_EXPECT_EQ(whole.err, JZX_OK);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The writers of the protocol, and the texts that they and the client look into. */
+#include "codec_put.h"
 #include "codec.h"
 
 #include "jzx_test.h"
