@@ -44,7 +44,7 @@ struct watcher {
     jzx_actor_id id;
     jzx_actor_id known[GROUPS][KNOWN_MAX];
     uint32_t counts[GROUPS];
-    uint32_t events;
+    uint32_t events; /* that it was told of, or has missed */
 };
 
 static struct {
@@ -205,6 +205,7 @@ static void catch_up(jzx_context *ctx, struct watcher *self, uint32_t g, uint64_
     size_t count = 0;
     JZX_EXPECT(all.lags && missed != 0);
     atomic_fetch_add(&all.missed, missed);
+    self->events += (uint32_t)missed;
     JZX_EXPECT_EQ(jzx_group_monitor(ctx, groups[g], self->known[g], KNOWN_MAX, &count), JZX_OK);
     self->counts[g] = (uint32_t)count;
 }
