@@ -52,7 +52,7 @@
  *       CPUs than there are (K6), a ready task that may run elsewhere starts
  *         (a) within two ticks and a wake-up if all awake workers tick: their ticks offer work
  *             (balance.c), and a spawn of another thread wakes a worker if no awake one is
- *             attentive (jzx__sched_submit);
+ *             attentive, or if relieve_after_ns is JZX_NEVER (jzx__sched_submit);
  *         (b) else within relieve_after_ns and a wake-up: the watchdog gives the worker of the long
  *             turn to another thread, or empties it (relief.c), and looks at the global queue, as a
  *             worker that seemed attentive may have begun a long turn. Within 6 ms

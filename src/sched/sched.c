@@ -212,11 +212,14 @@ static struct jzx__worker *any_worker(struct jzx__sched *sched, const struct jzx
 }
 
 /* W9: true if an awake worker has passed a tick lately. It comes to the global queue soon, or looks
- * there before it sleeps. A worker without a tick may be in a long turn. */
+ * there before it sleeps. A worker without a tick may be in a long turn. So may one that has just
+ * passed a tick: the watchdog finds that out, and where it relieves nobody no worker is trusted. */
 static bool is_attended(const struct jzx__sched *sched) {
     uint64_t now = jzx__clock_now(&sched->clock);
     if (sched->worker_count == 1 || !sched->clock.is_real)
         return true;
+    if (sched->crew.relieve_after_ns == JZX_NEVER)
+        return false;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         const struct jzx__worker *worker = sched->workers[i];
         /* relaxed: a tick that is missed costs a wake-up */
