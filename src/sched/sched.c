@@ -218,7 +218,7 @@ static bool is_attended(const struct jzx__sched *sched) {
     uint64_t now = jzx__clock_now(&sched->clock);
     if (sched->worker_count == 1 || !sched->clock.is_real)
         return true;
-    if (sched->crew.relieve_after_ns == JZX_NEVER)
+    if (sched->crew.relieve_after_ns == JZX_NEVER && !JZX__MUTANT(submit_trusts_without_relief))
         return false;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         const struct jzx__worker *worker = sched->workers[i];

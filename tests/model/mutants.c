@@ -294,6 +294,10 @@ const struct model_mutant model_mutants[] = {
     {.name = "submit_trusts_the_awake",
      .about = "a submit leaves its task to a worker that is awake, and in a long turn",
      .by = "worker_submit_beside_long_turn"},
+    {.name = "submit_trusts_without_relief",
+     .about = "a submit leaves its task to a worker that has ticked, and blocks, and no watchdog "
+              "is there",
+     .by = "worker_submit_without_relief"},
     {.name = "watchdog_ignores_global",
      .about = "the watchdog does not look at the global queue",
      .by = "watchdog_looks_at_global"},

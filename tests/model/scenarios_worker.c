@@ -33,6 +33,14 @@ static void set_up_inattentive(void) {
     workers.sched.clock.is_real = true;
     jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_at_ns, (uint64_t)1);
     jzx__atomic_store_relaxed(&workers.sched.workers[1]->tick_at_ns, (uint64_t)1000000);
+    workers.sched.crew.relieve_after_ns = JZX_DEFAULT_RELIEVE_AFTER_NS;
+}
+
+/* Both have ticked just now, and no watchdog would find out that one is in a long turn. */
+static void set_up_unrelieved(void) {
+    set_up_inattentive();
+    jzx__atomic_store_relaxed(&workers.sched.workers[0]->tick_at_ns, (uint64_t)1000000);
+    workers.sched.crew.relieve_after_ns = JZX_NEVER;
 }
 
 /* Three workers and CPUs, turns are long. */
@@ -236,6 +244,14 @@ const struct model_scenario model_worker[] = {
     {.name = "worker_submit_beside_long_turn",
      .about = "W9: a task from outside while one worker does not tick and another falls asleep",
      .setup = set_up_inattentive,
+     .threads = {serve_1, submit_third},
+     .check = check_submitted,
+     .outcomes = O(1),
+     .bounds = {.preemptions = 3, .stale = 3},
+     WORKERS},
+    {.name = "worker_submit_without_relief",
+     .about = "W9: the same if the long turn has just begun, and nothing relieves it",
+     .setup = set_up_unrelieved,
      .threads = {serve_1, submit_third},
      .check = check_submitted,
      .outcomes = O(1),
