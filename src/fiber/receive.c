@@ -192,6 +192,8 @@ enum jzx__scan jzx__fiber_scan(struct jzx__worker *me, struct jzx__fiber *fiber,
         if (node == NULL) {
             if (!take_in(me, actor))
                 return JZX__SCAN_NONE;
+            if (JZX_UNLIKELY(jzx__fiber_is_wanted(actor)))
+                return JZX__SCAN_STOP; /* a nudge came along, and is used up: R3 */
             continue;
         }
         if (JZX_UNLIKELY(is_signal(node))) {
